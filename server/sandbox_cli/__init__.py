@@ -1,0 +1,1 @@
+"""`sandbox-cli`: a client of the daemon, for people and scripts."""

@@ -1,0 +1,138 @@
+"""What the engine needs of a virtual machine monitor.
+
+A driver turns a `MachineSpec` into a `Machine`: one VMM process that was started ahead
+of time and waits.  `start()` is then the only step between a waiting process and a
+running guest.  Every driver passes `tests/conformance/vmm`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Platform(Struct, frozen=True, kw_only=True):
+    """What a snapshot is bound to: one made on another platform is refused.
+
+    `accel` is not part of it on purpose where the CPU model is the same, but a `cpu`
+    of `host` is; drivers decide and say so in `cpu`.
+    """
+
+    vmm: str  # "qemu 7.2.22"
+    machine: str  # the driver's name for machine type and device layout, versioned
+    cpu: str
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """Verified contents to restore: descriptors, so that no later change on disk matters.
+
+    The descriptors stay the caller's; a driver duplicates what it needs.
+    """
+
+    memory_fd: int  # a sealed memfd of the guest's RAM, mapped copy-on-write
+    state_fd: int  # a sealed memfd of the device state
+
+
+class MachineSpec(Struct, frozen=True, kw_only=True):
+    """One machine to start."""
+
+    name: str
+    """Unique on the host, at most 32 of `[a-z0-9-]`; names the process and the cgroup."""
+    directory: Path
+    """Exists, belongs to `uid`; sockets, console log and scratch files go here."""
+    uid: int
+    gid: int
+    memory_mib: int
+    vcpus: int
+    kernel: Path
+    initramfs: Path
+    agent_disk: Path
+    """Read-only."""
+    disk: Path
+    """The writable root disk: raw when `disk_format` is `raw`, else a qcow2 overlay."""
+    disk_format: str
+    memory_file: Path | None = None
+    """Baking: RAM is this file, shared, so that what the guest writes is the template."""
+    snapshot: Snapshot | None = None
+    """Restoring: `start()` loads it.  None is a cold boot."""
+
+
+class MachineStats(Struct, frozen=True, kw_only=True):
+    """What the kernel counts of the VMM process."""
+
+    rss_bytes: int
+    page_faults: int  # minor and major
+
+
+class MachineRef(Struct, frozen=True, kw_only=True):
+    """Enough to find a machine again after the engine restarted (a pid alone is not)."""
+
+    pid: int
+    start_ticks: int  # field 22 of /proc/PID/stat
+    name: str
+    directory: str
+
+
+class Machine(Protocol):
+    """A VMM process and the guest in it.
+
+    Every method raises `VmmError` when the process is gone or refuses; after that
+    `kill()` still works.  Cancelling a call leaves the machine usable only for `kill()`.
+    """
+
+    @property
+    def ref(self) -> MachineRef:
+        """How to find this process again."""
+
+    @property
+    def channel_path(self) -> Path:
+        """Unix socket of the guest channel; accepts one connection at a time."""
+
+    @property
+    def exited(self) -> asyncio.Event:
+        """Set as soon as the process is gone, whoever ended it."""
+
+    async def start(self) -> None:
+        """Boot, or load the snapshot and run.  Once, on a machine that waits."""
+
+    async def pause(self) -> None:
+        """Stop the virtual CPUs.  Idempotent."""
+
+    async def resume(self) -> None:
+        """Run them again.  Idempotent."""
+
+    async def save_state(self, fd: int) -> None:
+        """Write device state without RAM to `fd`: the machine is paused, RAM is `memory_file`."""
+
+    async def kill(self) -> None:
+        """End the process and wait until it is gone.  Never raises; idempotent."""
+
+    def stats(self) -> MachineStats:
+        """Resident memory and faults now; zeros once the process is gone."""
+
+    def console_tail(self, limit: int = 4096) -> str:
+        """The end of what the guest printed on its console, for error messages."""
+
+
+class MachineDriver(Protocol):
+    """Starts machines of one kind of VMM."""
+
+    @property
+    def platform(self) -> Platform:
+        """What snapshots made by this driver are bound to."""
+
+    @property
+    def accel(self) -> str:
+        """`kvm` or `tcg`, decided by a probe and never assumed."""
+
+    async def launch(self, spec: MachineSpec) -> Machine:
+        """Start a VMM process that waits.  On a raise nothing of it is left."""
+
+    async def adopt(self, ref: MachineRef) -> Machine | None:
+        """Take over a machine launched by an earlier engine; None if it is gone."""
+
+    async def sweep(self, keep: set[str], root: Path) -> list[str]:
+        """Kill machines whose directory is under `root` and whose name is not in `keep`."""
