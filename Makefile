@@ -1,0 +1,83 @@
+# The one door to this repository: people and CI run the same targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON := .venv/bin/python
+PYTEST := $(PYTHON) -m pytest
+# Handwritten Python; generated code is checked for drift instead.
+SOURCES := server guest_agent sdk/python/sandbox_sdk tools tests $(wildcard broker)
+# Black-box tests by people who did not write this project, where they are at hand.
+export CONFORMANCE_DIR ?= ../shared/conformance
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install everything this repository needs (Debian packages, uv, .venv)
+	@tools/setup/setup.sh
+
+.PHONY: demo
+demo: setup ## build a template, start the engine, run a command in a VM
+	@$(PYTHON) -m tools.demo
+
+.PHONY: check
+check: lint types layers check-gen rules ## every check that starts no VM: the five below
+
+.PHONY: lint
+lint: setup ## ruff: lint and format
+	@.venv/bin/ruff check -q .
+	@.venv/bin/ruff format -q --check .
+
+.PHONY: types
+types: setup ## mypy --strict
+	@.venv/bin/mypy $(SOURCES)
+
+.PHONY: layers
+layers: setup ## import-linter: who may import whom
+	@.venv/bin/lint-imports --no-logo >.cache/layers.log 2>&1 || { cat .cache/layers.log; exit 1; }
+
+.PHONY: check-gen
+check-gen: setup ## generated code is what the protos say; protos are clean and compatible
+	@$(PYTHON) -m tools.codegen --check
+
+.PHONY: rules
+rules: setup ## rules of this repository, as tests
+	@$(PYTEST) -q tests/repo
+
+.PHONY: test
+test: lint types layers check-gen conformance-at-hand ## the whole suite: the checks, then every test
+	@$(PYTEST) tests
+
+.PHONY: conformance-at-hand
+conformance-at-hand:
+	@if [ -d "$(CONFORMANCE_DIR)" ]; then :; \
+	elif [ "$(CI)" = true ]; then echo "no conformance tests at $(CONFORMANCE_DIR)"; exit 1; \
+	else echo "no conformance tests at $(CONFORMANCE_DIR): the suite runs without them"; fi
+
+.PHONY: test-c
+test-c: setup ## the C and C++ libraries' tests alone
+	@$(PYTEST) $(wildcard tests/sdk_c tests/sdk_cpp)
+
+.PHONY: test-node-client
+test-node-client: setup conformance-at-hand ## the node API's public client against a real node
+	@$(PYTEST) tests/conformance
+
+.PHONY: bench
+bench: setup ## measure, and put the table into README.md and results/
+	@$(PYTHON) -m tests.bench
+
+.PHONY: codegen
+codegen: setup ## write the generated code anew
+	@$(PYTHON) -m tools.codegen
+
+.PHONY: fmt
+fmt: setup ## format, and mend what the linter can mend
+	@.venv/bin/ruff check -q --fix . ; .venv/bin/ruff format -q .
+
+.PHONY: clean
+clean: ## remove what builds and tests left, caches and environments included
+	@rm -rf .venv .tools .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
