@@ -113,8 +113,8 @@ class Machine(Protocol):
     def stats(self) -> MachineStats:
         """Resident memory and faults now; zeros once the process is gone."""
 
-    def console_tail(self, limit: int = 4096) -> str:
-        """The end of what the guest printed on its console, for error messages."""
+    async def console_tail(self) -> str:
+        """The end of what the guest printed on its console, for error messages.  Never raises."""
 
 
 class MachineDriver(Protocol):

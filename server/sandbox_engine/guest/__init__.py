@@ -1,0 +1,1 @@
+"""The engine's end of the guest channel."""

@@ -1,0 +1,263 @@
+"""The multiplexed channel of one guest, on a Unix socket; `ports.guest.GuestConnection`.
+
+An `asyncio.Protocol` around `sandbox_guest.mux`: what arrives is turned into events and
+handed to streams in the same turn of the loop, so an exec costs no task on this side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from sandbox_guest import mux as wire
+from sandbox_guest.framing import control
+
+from sandbox_engine.errors import GuestUnavailable
+from sandbox_engine.guest.errors import error_of, parse
+from sandbox_engine.guest.stream import Stream
+from sandbox_engine.ports.guest import GuestPort, Identity, Welcome
+
+PROTOCOL = 1
+"""Version of the agent protocol; part of what a template is bound to."""
+HIGH_WATER = 1 << 20
+"""Bytes queued towards the guest beyond which senders wait."""
+
+
+class Channel(asyncio.Protocol):
+    """See `ports.guest.GuestConnection`."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.mux = wire.Mux(wire.Role.HOST)
+        self.lost = asyncio.Event()
+        self.congested = False
+        self._streams: dict[int, Stream] = {}
+        self._transport: asyncio.Transport | None = None
+        self._epoch = 0
+        self._answer: asyncio.Future[bytes] | None = None  # of greet, quiesce or resume
+        self._drained: list[asyncio.Future[None]] = []
+
+    @classmethod
+    async def connect(cls, path: Path) -> Channel:
+        """Connect to a machine's channel socket.  Raises `GuestUnavailable`."""
+        try:
+            _, channel = await asyncio.get_running_loop().create_unix_connection(cls, str(path))
+        except OSError as error:
+            raise GuestUnavailable(f"cannot reach the guest channel: {error}") from error
+        return channel
+
+    # -- ports.guest.GuestConnection ---------------------------------------------
+
+    async def greet(
+        self, identity: Identity | None, *, resync: bool = False, timeout_s: float = 10.0
+    ) -> Welcome:
+        """See `ports.guest.GuestConnection`."""
+        self._fail_streams("the guest was restored; the stream belongs to its past")
+        self._epoch += 1
+        if resync:
+            self.mux.resync()
+        body = _hello(self._epoch, identity)
+        self.mux.hello(os.urandom(wire.NONCE_SIZE), body)
+        answer = await self._await_answer(timeout_s, "the guest never answered")
+        return _welcome(answer)
+
+    def open(self, port: GuestPort, message: dict[str, Any] | None = None) -> Stream:
+        """See `ports.guest.GuestConnection`."""
+        if self.lost.is_set() or not self.mux.open:
+            raise GuestUnavailable("the guest channel is not open")
+        number = self.mux.open_stream(port)
+        stream = self._streams[number] = Stream(self, number)
+        if message is not None:
+            data = control(message)
+            if len(data) > wire.WINDOW:
+                raise GuestUnavailable("an opening message is larger than the window")
+            self.mux.send(number, data)
+        self.flush()
+        return stream
+
+    async def call(self, message: dict[str, Any], *, timeout_s: float = 30.0) -> dict[str, Any]:
+        """See `ports.guest.GuestConnection`."""
+        stream = self.open(GuestPort.ENGINE, message)
+        try:
+            async with asyncio.timeout(timeout_s):
+                received = await stream.receive()
+        except TimeoutError as error:
+            raise GuestUnavailable(
+                f"the guest did not answer {message['op']!r} within {timeout_s:g} s"
+            ) from error
+        finally:
+            stream.reset()
+        if received is None:
+            raise GuestUnavailable(f"the guest ended {message['op']!r} without an answer")
+        reply = parse(received)
+        if reply.get("type") == "error":
+            raise error_of(reply)
+        return reply
+
+    async def quiesce(self) -> None:
+        """See `ports.guest.GuestConnection`."""
+        self.mux.quiesce()
+        await self._await_answer(30.0, "the guest did not come to rest")
+
+    async def resume(self) -> None:
+        """See `ports.guest.GuestConnection`."""
+        self.mux.resume()
+        await self._await_answer(10.0, "the guest did not continue")
+
+    async def close(self) -> None:
+        """See `ports.guest.GuestConnection`."""
+        if self._transport is not None:
+            self._transport.abort()
+        await self.lost.wait()
+
+    # -- for streams -------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write what the mux queued."""
+        pieces = self.mux.take()
+        if pieces and self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(pieces)
+
+    def drop(self, number: int) -> None:
+        """Reset stream `number` and forget it."""
+        self._streams.pop(number, None)
+        self.mux.reset(number)
+        self.flush()
+
+    async def drained(self) -> None:
+        """Wait until the link takes more."""
+        if self.congested:
+            future: asyncio.Future[None] = self.loop.create_future()
+            self._drained.append(future)
+            await future
+
+    # -- asyncio.Protocol --------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is connected."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(HIGH_WATER)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the link arrived."""
+        for event in self.mux.receive(data):
+            match event:
+                case wire.Data(stream=number):
+                    if (stream := self._streams.get(number)) is not None:
+                        stream.feed(event.data)
+                    else:
+                        self.mux.grant(number, len(event.data))
+                case wire.Finished(stream=number):
+                    if (stream := self._streams.pop(number, None)) is not None:
+                        stream.end()
+                        self.mux.finish(number)
+                case wire.Writable(stream=number):
+                    if (stream := self._streams.get(number)) is not None:
+                        stream.writable()
+                case _:
+                    self._rare(event)
+        self.flush()
+
+    def _rare(self, event: wire.Event) -> None:
+        match event:
+            case wire.WasReset(stream=number, message=message):
+                if (stream := self._streams.pop(number, None)) is not None:
+                    stream.fail(message or "the guest ended the operation")
+            case wire.Welcome(body=body):
+                self._answered(body)
+            case wire.Quiesced() | wire.Resumed():
+                self._answered(b"")
+            case wire.Opened(stream=number):
+                # No door is served on this channel; the guest learns it at once.
+                self.mux.reset(number, "nothing listens on this port")
+            case wire.Lost(reason=reason):
+                self._fail_streams(f"the guest broke the protocol: {reason}")
+            case _:
+                pass
+
+    def pause_writing(self) -> None:
+        """The link is full."""
+        self.congested = True
+
+    def resume_writing(self) -> None:
+        """The link drained."""
+        self.congested = False
+        waiting, self._drained = self._drained, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The VMM is gone, or `close()` was called."""
+        self.lost.set()
+        self.mux.lose()
+        self._fail_streams("the guest is gone")
+        self.resume_writing()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(GuestUnavailable("the guest is gone"))
+
+    # -- shared ------------------------------------------------------------------
+
+    async def _await_answer(self, timeout_s: float, complaint: str) -> bytes:
+        if self.lost.is_set():
+            raise GuestUnavailable("the guest is gone")
+        self._answer = self.loop.create_future()
+        self.flush()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._answer
+        except TimeoutError as error:
+            raise GuestUnavailable(f"{complaint} within {timeout_s:g} s") from error
+        finally:
+            self._answer = None
+
+    def _answered(self, body: bytes) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(body)
+
+    def _fail_streams(self, reason: str) -> None:
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            stream.fail(reason)
+
+
+class Connector:
+    """`ports.guest.GuestConnector` for virtio-serial behind a Unix socket."""
+
+    async def connect(self, path: Path) -> Channel:
+        """See `ports.guest.GuestConnector`."""
+        return await Channel.connect(path)
+
+
+def _hello(epoch: int, identity: Identity | None) -> bytes:
+    hello: dict[str, Any] = {"protocol": PROTOCOL, "epoch": epoch, "identity": None}
+    if identity is not None:
+        fields = msgspec.structs.asdict(identity)
+        fields["entropy"] = base64.b64encode(identity.entropy).decode()
+        hello["identity"] = fields
+    hello["clock_ns"] = time.time_ns()  # last: the guest steps its clock to this
+    return json.dumps(hello).encode()
+
+
+def _welcome(body: bytes) -> Welcome:
+    now = time.time_ns()
+    try:
+        fields = json.loads(body)
+        if error := fields.get("error"):
+            raise GuestUnavailable(f"the guest refused its identity: {error}")
+        return Welcome(
+            protocol=fields["protocol"],
+            agent_version=fields["agent_version"],
+            kernel=fields["kernel"],
+            boot_id=fields["boot_id"],
+            identity_confirmed=fields["identity_confirmed"] is True,
+            clock_skew_ms=(fields["clock_ns"] - now) / 1e6,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise GuestUnavailable(f"the guest's greeting cannot be read: {error!r}") from error

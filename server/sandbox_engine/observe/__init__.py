@@ -1,0 +1,1 @@
+"""How the engine is watched: logs, metrics, and the one place that starts tasks."""

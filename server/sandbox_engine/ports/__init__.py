@@ -1,0 +1,1 @@
+"""What the engine's services need of the world, as protocols with contracts."""

@@ -1,0 +1,1 @@
+"""Drivers of virtual machine monitors, and the processes they run."""

@@ -1,0 +1,1 @@
+"""QEMU, by its own monitor protocol, on the `microvm` machine."""

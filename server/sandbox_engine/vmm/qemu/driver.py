@@ -1,0 +1,293 @@
+"""The QEMU driver: `ports.vmm.MachineDriver` on the `microvm` machine.
+
+Both sockets of a machine (monitor, guest channel) are made and listened on here and
+handed to QEMU as descriptors: they exist before the process does, so nobody polls for
+them, and their paths stay for the next engine to adopt the machine by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from sandbox_engine.errors import VmmError
+from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Platform
+from sandbox_engine.vmm.cgroup import Cgroups
+from sandbox_engine.vmm.process import Launcher, LaunchRequest, Process
+from sandbox_engine.vmm.qemu import argv
+from sandbox_engine.vmm.qemu.monitor import Monitor
+
+MONITOR_SOCKET = "monitor.sock"
+CHANNEL_SOCKET = "channel.sock"
+LOG = "vmm.log"
+STARTUP_TIMEOUT_S = 20.0
+"""From process start to its monitor's greeting; 50 ms is usual, a loaded host needs more."""
+LOAD_TIMEOUT_S = 60.0
+_log = structlog.get_logger(__name__)
+
+
+class QemuMachine:
+    """One QEMU process; see `ports.vmm.Machine`."""
+
+    def __init__(self, ref: MachineRef, process: Process, cgroups: Cgroups) -> None:
+        self.ref = ref
+        self.exited = process.exited
+        self.channel_path = Path(ref.directory) / CHANNEL_SOCKET
+        self._process, self._cgroups = process, cgroups
+        self._state_fd: int | None = None
+        self._monitor: Monitor | None = None
+        self._migration: asyncio.Future[str] | None = None
+        self._console = ""
+
+    async def attach(self, state_fd: int | None = None) -> None:
+        """Open the monitor session.
+
+        `state_fd` is the descriptor, in QEMU, of the device state that `start()` will
+        load; what can be prepared for that is done here, ahead of time.
+        """
+        path = Path(self.ref.directory) / MONITOR_SOCKET
+        self._monitor = await Monitor.connect(path, self._event, STARTUP_TIMEOUT_S)
+        self._state_fd = state_fd
+        if state_fd is not None:
+            await self._ignore_shared()
+
+    async def start(self) -> None:
+        """See `ports.vmm.Machine`."""
+        if self._state_fd is not None:
+            done = self._expect_migration()
+            await self._run("migrate-incoming", uri=f"fd:{self._state_fd}")
+            await self._finish_migration(done, "load")
+        await self._run("cont")
+
+    async def pause(self) -> None:
+        """See `ports.vmm.Machine`."""
+        await self._run("stop")
+
+    async def resume(self) -> None:
+        """See `ports.vmm.Machine`."""
+        await self._run("cont")
+
+    async def save_state(self, fd: int) -> None:
+        """See `ports.vmm.Machine`."""
+        await self._ignore_shared()
+        done = self._expect_migration()
+        assert self._monitor is not None
+        await self._monitor.execute("getfd", fd=fd, fdname="state")
+        await self._run("migrate", uri="fd:state")
+        await self._finish_migration(done, "save")
+
+    async def kill(self) -> None:
+        """See `ports.vmm.Machine`."""
+        await self._process.kill()
+        if self._monitor is not None:
+            self._monitor.close()
+        self._cgroups.remove(self.ref.name)
+
+    def stats(self) -> MachineStats:
+        """See `ports.vmm.Machine`."""
+        rss, faults = self._process.memory_and_faults()
+        return MachineStats(rss_bytes=rss, page_faults=faults)
+
+    async def console_tail(self) -> str:
+        """See `ports.vmm.Machine`."""
+        with contextlib.suppress(VmmError, TimeoutError):
+            async with asyncio.timeout(2):
+                self._console = await self._run(
+                    "ringbuf-read", device="console", size=argv.CONSOLE_BYTES
+                )
+        return self._console[-4096:].strip()
+
+    async def is_running(self) -> bool:
+        """False for a guest that shut down while nobody watched."""
+        status = await self._run("query-status")
+        return status["status"] in ("running", "paused")
+
+    async def _run(self, command: str, **arguments: Any) -> Any:
+        if self._monitor is None:
+            raise VmmError("the VMM is gone")
+        return await self._monitor.execute(command, **arguments)
+
+    async def _ignore_shared(self) -> None:
+        capabilities = [
+            {"capability": name, "state": True} for name in ("x-ignore-shared", "events")
+        ]
+        await self._run("migrate-set-capabilities", capabilities=capabilities)
+
+    def _expect_migration(self) -> asyncio.Future[str]:
+        if self._monitor is None:
+            raise VmmError("the VMM is gone")
+        self._migration = asyncio.get_running_loop().create_future()
+        self._monitor.fail_when_lost(self._migration)
+        return self._migration
+
+    async def _finish_migration(self, done: asyncio.Future[str], verb: str) -> None:
+        try:
+            async with asyncio.timeout(LOAD_TIMEOUT_S):
+                result = await done
+        except TimeoutError as error:
+            raise VmmError(f"cannot {verb} the state: no end after {LOAD_TIMEOUT_S:g} s") from error
+        except VmmError as error:
+            raise VmmError(f"cannot {verb} the state: {error}: {self.own_words()}") from error
+        finally:
+            self._migration = None
+        if result != "completed":
+            raise VmmError(f"cannot {verb} the state: {result}: {self.own_words()}")
+
+    def _event(self, name: str, data: dict[str, Any]) -> None:
+        if name == "MIGRATION" and data["status"] in ("completed", "failed"):
+            if self._migration is not None and not self._migration.done():
+                self._migration.set_result(data["status"])
+        elif name in ("SHUTDOWN", "GUEST_PANICKED"):
+            # Kept paused so that its last words can be read; then it is as gone as a crash.
+            _log.info("guest ended", machine=self.ref.name, reason=data.get("reason", name))
+            spawn(self._end(), name=f"end {self.ref.name}")
+
+    async def _end(self) -> None:
+        await self.console_tail()
+        await self._process.kill()
+
+    def own_words(self) -> str:
+        """The end of what QEMU itself printed, for error messages."""
+        with contextlib.suppress(OSError):
+            return (Path(self.ref.directory) / LOG).read_text(errors="replace")[-400:].strip()
+        return ""
+
+
+class QemuDriver:
+    """See `ports.vmm.MachineDriver`."""
+
+    def __init__(self, launcher: Launcher, accel: str, cgroups: Cgroups | None = None) -> None:
+        self.accel = accel
+        self.platform = Platform(
+            vmm=f"qemu {version()}", machine=argv.LAYOUT, cpu=f"{accel}:{argv.CPU[accel]}"
+        )
+        self._launcher = launcher
+        self._cgroups = cgroups or Cgroups()
+
+    async def launch(self, spec: MachineSpec) -> QemuMachine:
+        """See `ports.vmm.MachineDriver`."""
+        with contextlib.ExitStack() as stack:
+            monitor = stack.enter_context(_listen(spec.directory / MONITOR_SOCKET))
+            channel = stack.enter_context(_listen(spec.directory / CHANNEL_SOCKET))
+            fds = [monitor.fileno(), channel.fileno()]
+            memory = "" if spec.memory_file is None else str(spec.memory_file)
+            if spec.snapshot is not None:
+                # A new open file description for each VMM: they must not share an offset.
+                state = os.open(f"/proc/self/fd/{spec.snapshot.state_fd}", os.O_RDONLY)
+                stack.callback(os.close, state)
+                fds += [spec.snapshot.memory_fd, state]
+                memory = "/proc/self/fd/@FD2@"
+            words = argv.build(spec, self.accel, monitor="@FD0@", channel="@FD1@", memory=memory)
+            launched = await self._launcher.launch(
+                LaunchRequest(
+                    argv=words,
+                    cwd=spec.directory,
+                    uid=spec.uid,
+                    gid=spec.gid,
+                    groups=_groups(self.accel),
+                    log=spec.directory / LOG,
+                    fds=fds,
+                    cgroups=self._cgroups.create(spec.name, spec.memory_mib),
+                )
+            )
+        state_in_child = None if spec.snapshot is None else launched.fds[3]
+        return await self._attached(spec, launched.process, state_in_child)
+
+    async def _attached(
+        self, spec: MachineSpec, process: Process, state_fd: int | None
+    ) -> QemuMachine:
+        ref = MachineRef(
+            pid=process.pid,
+            start_ticks=process.start_ticks,
+            name=spec.name,
+            directory=str(spec.directory),
+        )
+        machine = QemuMachine(ref, process, self._cgroups)
+        try:
+            await machine.attach(state_fd)
+        except BaseException as error:
+            await machine.kill()
+            if isinstance(error, VmmError):
+                words = machine.own_words()
+                raise VmmError(f"{error}: {words}" if words else str(error)) from error
+            raise
+        return machine
+
+    async def adopt(self, ref: MachineRef) -> QemuMachine | None:
+        """See `ports.vmm.MachineDriver`."""
+        process = Process.find(ref.pid, ref.start_ticks)
+        if process is None:
+            return None
+        machine = QemuMachine(ref, process, self._cgroups)
+        try:
+            await machine.attach()
+            if await machine.is_running():
+                return machine
+        except VmmError as error:
+            _log.warning("cannot adopt", machine=ref.name, error=str(error))
+        await machine.kill()
+        return None
+
+    async def sweep(self, keep: set[str], root: Path) -> list[str]:
+        """See `ports.vmm.MachineDriver`."""
+        killed = []
+        for pid, name in _machines_below(root):
+            if name not in keep and (process := Process.find(pid)) is not None:
+                await process.kill()
+                self._cgroups.remove(name)
+                killed.append(name)
+        return killed
+
+
+def version() -> str:
+    """QEMU's version, as in `7.2.22`.  Raises `VmmError` when it is not installed."""
+    try:
+        out = subprocess.run(
+            [argv.BINARY, "--version"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise VmmError(f"{argv.BINARY} does not run: {error}; install qemu-system-x86") from error
+    match = re.search(r"version (\S+)", out)
+    return match.group(1) if match else out.split("\n", 1)[0]
+
+
+def _listen(path: Path) -> socket.socket:
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(str(path))
+        listener.listen(1)
+    except OSError as error:
+        listener.close()
+        raise VmmError(f"cannot listen on {path}: {error}") from error
+    return listener
+
+
+def _groups(accel: str) -> list[int]:
+    """Supplementary groups: /dev/kvm's, where it is what lets the VMM's user open it."""
+    return [Path("/dev/kvm").stat().st_gid] if accel == "kvm" else []
+
+
+def _machines_below(root: Path) -> list[tuple[int, str]]:
+    """`(pid, machine name)` of every QEMU whose working directory is below `root`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            directory = (entry / "cwd").readlink()
+        except OSError:
+            continue  # gone meanwhile, or a kernel thread
+        if words[0].decode(errors="replace") == argv.BINARY and directory.is_relative_to(root):
+            found.append((int(entry.name), words[2].decode(errors="replace")))
+    return found
