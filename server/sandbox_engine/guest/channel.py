@@ -193,7 +193,7 @@ class Channel(asyncio.Protocol):
             if not future.done():
                 future.set_result(None)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _: Exception | None) -> None:
         """The VMM is gone, or `close()` was called."""
         self.lost.set()
         self.mux.lose()

@@ -1,0 +1,96 @@
+"""The engine's configuration: one file, validated whole, read once.
+
+TOML or JSON by its suffix.  An unknown key, a wrong type and a value that could never
+work are refused with their path in the file.  A part of the engine is given its own
+values, never this whole.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sandbox_engine.errors import InvalidArgument
+
+Seconds = Annotated[float, Meta(ge=0)]
+
+
+class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of `pools`: how many VMs of a template wait, already running."""
+
+    template: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._:/-]{0,62}$")]
+    warm: Annotated[int, Meta(ge=0, le=256)] = 4
+    """VMs restored, with their identity confirmed, ready to be handed out."""
+    waiting: Annotated[int, Meta(ge=0, le=64)] = 1
+    """VMM processes started ahead, with nothing loaded, for the next clones."""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file.  Every field has a default; an empty file is a working node."""
+
+    data_dir: str = "/var/lib/sandbox-engine"
+    """Templates, kernels, disks and the journal."""
+    engine_socket: str = "/var/run/sandbox-engine/engine.sock"
+    """The legacy frames (seed "Wire protocol")."""
+    grpc_socket: str = "/var/run/sandbox-engine/grpc.sock"
+    grpc_listen: str = ""
+    """`host:port` for gRPC over TCP; needs `grpc_tokens`."""
+    grpc_tokens: dict[str, str] = {}
+    """Caller name to the SHA-256 (hex) of its bearer token, for TCP callers."""
+    allowed_uids: list[int] | None = None
+    """Peer uids that may use the frame socket; absent allows whoever can open it."""
+    pools: list[PoolConfig] = []
+    default_warm: Annotated[int, Meta(ge=0, le=256)] = 1
+    """Target of a template without an entry in `pools`, from its first create on."""
+    refill_concurrency: Annotated[int, Meta(ge=0, le=256)] = 0
+    """VMs created at once over all pools; 0 is 2/3 of the CPUs, at least 2."""
+    max_sandboxes: Annotated[int, Meta(ge=1)] = 1024
+    max_sandboxes_per_session: Annotated[int, Meta(ge=1)] = 128
+    max_sandboxes_per_uid: Annotated[int, Meta(ge=1)] = 512
+    default_lease_seconds: Annotated[int, Meta(ge=1, le=86400)] = 300
+    allowed_services: list[str] = []
+    """Daemon-wide egress ceiling (seed "Egress policy")."""
+    vmm_uid_base: Annotated[int, Meta(ge=1000, le=4_000_000_000)] = 700_000
+    """Each VMM runs as its own unprivileged uid, counted up from here."""
+    vmm_uid_count: Annotated[int, Meta(ge=16, le=65536)] = 4096
+    log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        names = [pool.template for pool in self.pools]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"pools names template {name!r} twice")
+        if self.grpc_listen and not self.grpc_tokens:
+            raise ValueError("grpc_listen needs grpc_tokens: TCP callers are known by token")
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            raise ValueError("log_level must be debug, info, warning or error")
+        for entry in self.allowed_services:
+            if entry != "*":
+                _check_service(entry)
+
+
+def _check_service(entry: str) -> None:
+    from sandbox_engine.model.egress import split_entry
+
+    try:
+        split_entry(entry)
+    except InvalidArgument as error:
+        raise ValueError(f"allowed_services: {error.problem}") from error
+
+
+def load(path: Path | None) -> Config:
+    """Read and validate.  Raises `InvalidArgument` with the path of what is wrong."""
+    if path is None:
+        return Config()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidArgument("config", f"cannot read {path}: {error.strerror}") from error
+    decode = msgspec.json.decode if path.suffix == ".json" else msgspec.toml.decode
+    try:
+        return decode(data, type=Config)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidArgument("config", f"{path}: {error}") from error

@@ -1,0 +1,1 @@
+"""The engine's durable record, on SQLite."""

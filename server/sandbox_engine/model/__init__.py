@@ -1,0 +1,1 @@
+"""The engine's records and rules.  Pure: no I/O, no clock, no locks."""

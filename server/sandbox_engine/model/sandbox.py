@@ -1,0 +1,122 @@
+"""What a sandbox is asked to be (`SandboxSpec`) and what it is (`Sandbox`)."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.egress import check_entries
+from sandbox_engine.model.machine import State
+
+MAX_ENV = 256
+MAX_ENV_BYTES = 64 << 10
+MAX_POOL_WAIT_MS = 600_000
+MAX_LEASE_S = 24 * 3600
+DEFAULT_LEASE_S = 300
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SESSION_KEY = re.compile(r"[\x20-\x7e]{1,127}\Z")
+
+
+class SandboxSpec(Struct, frozen=True, kw_only=True):
+    """A request, not a description of what you get (seed "Types")."""
+
+    template: str
+    memory_mib: int = 0
+    """Must be the template's; 0 takes it as it is."""
+    vcpus: int = 0
+    """Must be the template's; 0 takes it as it is."""
+    env: dict[str, str] = {}
+    pool_wait_ms: int = 0
+    """How long to wait for a VM when none is warm; 0 fails fast."""
+    session_key: str | None = None
+    workspace_ttl_s: int = 0
+    egress_allow: tuple[str, ...] = ()
+    egress_deny_all: bool = False
+    claim_ref: str = ""
+    metadata: dict[str, str] = {}
+
+    def check(self) -> None:
+        """Raise `InvalidArgument`, naming the field, for a value that can never be served."""
+        check_env(self.env)
+        if not 0 <= self.pool_wait_ms <= MAX_POOL_WAIT_MS:
+            raise InvalidArgument("pool_wait_ms", f"must be 0 to {MAX_POOL_WAIT_MS}")
+        if self.session_key is not None:
+            check_session_key(self.session_key)
+        check_entries(self.egress_allow, deny_all=self.egress_deny_all)
+
+
+class Sandbox(Struct, kw_only=True):
+    """One sandbox.  Mutated only by `services/sandboxes.py`, in the loop's thread."""
+
+    id: str
+    """`sb_` and 20 hex digits."""
+    number: int
+    """The frames' uint32 id."""
+    spec: SandboxSpec
+    state: State
+    owner: str
+    """The caller's name."""
+    uid: int | None
+    session: str | None
+    """Dies with this connection or attach stream; None where a lease decides."""
+    deadline: float | None
+    """Unix seconds at which the lease ends; None while a session holds it."""
+    memory_mib: int
+    vcpus: int
+    created_at: float
+    resumed_at: float
+    """Unix seconds of the last (re)start of its virtual CPUs."""
+    vm: str
+    """Name of the machine it runs in."""
+    token_hash: str
+    """SHA-256 of the session token, the only form in which it is kept."""
+    failure: str = ""
+
+
+class SandboxStatus(Struct, frozen=True, kw_only=True):
+    """What `inspect` answers (seed `sandbox_status_t`)."""
+
+    sandbox: Sandbox
+    is_running: bool
+    uptime_ms: int
+    """Since the last resume; 0 while not running."""
+    memory_rss_bytes: int
+    page_faults: int
+    """Minor and major faults of the VMM process, as the kernel counts them."""
+
+
+class Created(Struct, frozen=True, kw_only=True):
+    """A new sandbox, and the token that is told once."""
+
+    sandbox: Sandbox
+    token: str = field(default="")
+
+
+def check_env(env: dict[str, str]) -> None:
+    """Names by POSIX, no NUL anywhere, at most `MAX_ENV` entries and `MAX_ENV_BYTES`."""
+    if len(env) > MAX_ENV:
+        raise InvalidArgument("env_vars", f"{len(env)} entries; the limit is {MAX_ENV}")
+    total = 0
+    for name, value in env.items():
+        if not _ENV_NAME.match(name):
+            raise InvalidArgument("env_vars", f"{name!r} is not a name of letters, digits and `_`")
+        if "\0" in value:
+            raise InvalidArgument("env_vars", f"the value of {name} holds a NUL byte")
+        total += len(name) + len(value.encode(errors="surrogateescape")) + 2
+    if total > MAX_ENV_BYTES:
+        raise InvalidArgument("env_vars", f"{total} bytes; the limit is {MAX_ENV_BYTES}")
+
+
+def check_session_key(key: str) -> None:
+    """1-127 printable bytes without a quote or a backslash (seed "Types")."""
+    if not _SESSION_KEY.match(key) or '"' in key or "\\" in key:
+        raise InvalidArgument("session_key", 'must be 1-127 printable bytes without `"` or `\\`')
+
+
+def lease_length(asked_s: int, default_s: int = DEFAULT_LEASE_S) -> int:
+    """The lease granted for what was asked: 0 is the default, above the cap is clamped."""
+    if asked_s < 0:
+        raise InvalidArgument("ttl_seconds", "must not be negative")
+    return min(asked_s or default_s, MAX_LEASE_S)

@@ -1,0 +1,58 @@
+"""What the engine needs of its templates: verified contents to clone from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from sandbox_engine.model.template import Manifest
+from sandbox_engine.ports.vmm import Snapshot
+
+
+class ReadyTemplate(Protocol):
+    """A template whose files were verified against its manifest.
+
+    It stays usable until `close()`, whatever happens to the files meanwhile; `changed()`
+    says whether they are still those that were verified.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What it was baked from and with."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Sealed memory and device state."""
+
+    @property
+    def overlay(self) -> Path:
+        """An empty qcow2 over the root filesystem; copied for every clone."""
+
+    @property
+    def kernel(self) -> Path:
+        """The kernel it was baked with."""
+
+    @property
+    def initramfs(self) -> Path:
+        """The initramfs it was baked with."""
+
+    @property
+    def agent_disk(self) -> Path:
+        """The agent disk it was baked with."""
+
+    def changed(self) -> bool:
+        """Whether a file on disk is no longer the one that was verified (a few stats)."""
+
+
+class TemplateVault(Protocol):
+    """Verifies templates once and keeps what was verified."""
+
+    async def open(self, name: str) -> ReadyTemplate:
+        """The verified template, at once when nothing changed since it was verified.
+
+        Raises `TemplateNotFound`, `TemplateCorrupt`, `TemplateIncompatible`.
+        """
