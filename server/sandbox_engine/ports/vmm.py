@@ -8,22 +8,13 @@ running guest.  Every driver passes `tests/conformance/vmm`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-
-class Platform(Struct, frozen=True, kw_only=True):
-    """What a snapshot is bound to: one made on another platform is refused.
-
-    `accel` is not part of it on purpose where the CPU model is the same, but a `cpu`
-    of `host` is; drivers decide and say so in `cpu`.
-    """
-
-    vmm: str  # "qemu 7.2.22"
-    machine: str  # the driver's name for machine type and device layout, versioned
-    cpu: str
+from sandbox_engine.model.template import Platform as Platform  # noqa: PLC0414 - exported again
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -90,6 +81,9 @@ class Machine(Protocol):
     @property
     def channel_path(self) -> Path:
         """Unix socket of the guest channel; accepts one connection at a time."""
+
+    def when_exited(self, callback: Callable[[], None]) -> None:
+        """Call `callback` from the loop once the process is gone (soon, if it is already)."""
 
     @property
     def exited(self) -> asyncio.Event:

@@ -1,0 +1,1 @@
+"""Builds snapshot templates, keeps them, and proves that they are what they were."""
