@@ -1,0 +1,67 @@
+"""`python -m tools.codegen [--check | --accept-breaking]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.codegen.buf import ROOT, buf
+from tools.codegen.outputs import differences, publish, stale
+
+IMAGE = Path("proto/image.binpb")
+"""The API as it was last accepted; `buf breaking` compares with it."""
+
+
+def rules(*, accept_breaking: bool) -> bool:
+    """Lint, formatting, and compatibility with the accepted API."""
+    held = buf("lint") and buf("format", "--diff", "--exit-code")
+    if not held or accept_breaking or not (ROOT / IMAGE).exists():
+        return held
+    if buf("breaking", "--against", IMAGE):
+        return True
+    print("the API would break its clients; if that is meant: --accept-breaking", file=sys.stderr)
+    return False
+
+
+def generate(into: Path) -> bool:
+    """Write every language's code and the API's image below `into`."""
+    for template in sorted(ROOT.glob("buf.gen*.yaml")):
+        if not buf("generate", "--template", template, "--output", into):
+            return False
+    (into / IMAGE).parent.mkdir(parents=True, exist_ok=True)
+    return buf("build", "--exclude-source-info", "--output", into / IMAGE)
+
+
+def check(fresh: Path) -> bool:
+    """Name every committed file that is not what the protos say."""
+    drift = differences(fresh, ROOT)
+    for name in drift:
+        print(f"not current: {name} (run `python -m tools.codegen`)", file=sys.stderr)
+    return not drift
+
+
+def main() -> int:
+    """Exit status 0: done, or nothing differs."""
+    parser = argparse.ArgumentParser(prog="python -m tools.codegen", description=__doc__)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="change nothing, report drift")
+    mode.add_argument("--accept-breaking", action="store_true", help="accept a breaking API")
+    chosen = parser.parse_args()
+    if not rules(accept_breaking=chosen.accept_breaking):
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder)
+        if not generate(fresh):
+            return 1
+        if chosen.check:
+            return 0 if check(fresh) else 1
+        for path in stale(fresh, ROOT):
+            path.unlink()
+        publish(fresh, ROOT)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
