@@ -19,9 +19,9 @@ from sandbox_guest import mux as wire
 from sandbox_guest.framing import control
 
 from sandbox_engine.errors import GuestUnavailable
-from sandbox_engine.guest.errors import error_of, parse
 from sandbox_engine.guest.stream import Stream
 from sandbox_engine.ports.guest import GuestPort, Identity, Welcome
+from sandbox_engine.wire.guest_status import error_of, parse
 
 PROTOCOL = 1
 """Version of the agent protocol; part of what a template is bound to."""
@@ -99,6 +99,14 @@ class Channel(asyncio.Protocol):
         if reply.get("type") == "error":
             raise error_of(reply)
         return reply
+
+    def notify(self, message: dict[str, Any]) -> None:
+        """See `ports.guest.GuestConnection`."""
+        self.open(GuestPort.ENGINE, message).notify_only(str(message["op"]))
+
+    async def set_clock(self) -> None:
+        """See `ports.guest.GuestConnection`."""
+        await self.call({"op": "clock", "clock_ns": time.time_ns()})
 
     async def quiesce(self) -> None:
         """See `ports.guest.GuestConnection`."""

@@ -6,9 +6,12 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from sandbox_guest.framing import FrameDecoder, FrameKind, FramingError, bulk_header, control
 
 from sandbox_engine.errors import GuestUnavailable
+
+_log = structlog.get_logger(__name__)
 
 if TYPE_CHECKING:
     from sandbox_engine.guest.channel import Channel
@@ -23,7 +26,7 @@ class Stream:
 
     __slots__ = (
         "_arrived", "_channel", "_decoder", "_ended", "_error", "_number", "_owed",
-        "_reader", "_sized", "_writer",
+        "_reader", "_sized", "_watched", "_writer",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, number: int) -> None:
@@ -33,6 +36,7 @@ class Stream:
         self._sized: deque[int] = deque()  # wire bytes of each message, to be credited
         self._owed = 0
         self._ended = False
+        self._watched = ""
         self._error: str | None = None
         self._reader: asyncio.Future[None] | None = None
         self._writer: asyncio.Future[None] | None = None
@@ -71,6 +75,10 @@ class Stream:
         """See `ports.guest.GuestStream`."""
         self._channel.drop(self._number)
 
+    def notify_only(self, operation: str) -> None:
+        """Nobody will read this stream: log its answer if that is an error."""
+        self._watched = operation
+
     # -- called by the channel ---------------------------------------------------
 
     def feed(self, data: bytes) -> None:
@@ -84,10 +92,18 @@ class Stream:
         if not messages:
             self._channel.mux.grant(self._number, len(data))
             return
+        if self._watched:
+            self._log_failure(messages)
+            return
         self._arrived.extend(messages)
         self._sized.extend([0] * (len(messages) - 1))
         self._sized.append(len(data))
         self._wake()
+
+    def _log_failure(self, messages: list[tuple[int, bytes]]) -> None:
+        for kind, body in messages:
+            if kind == FrameKind.CONTROL and b'"error"' in body:
+                _log.warning("guest refused", operation=self._watched, answer=body.decode())
 
     def end(self) -> None:
         """The guest will send no more."""

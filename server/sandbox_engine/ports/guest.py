@@ -97,6 +97,14 @@ class GuestConnection(Protocol):
     async def call(self, message: dict[str, Any], *, timeout_s: float = 30.0) -> dict[str, Any]:
         """One engine operation with a single answer.  Raises the error the guest named."""
 
+    def notify(self, message: dict[str, Any]) -> None:
+        """An engine operation whose answer nobody waits for; it precedes, in the guest,
+        every operation opened after it.  A failure is logged.
+        """
+
+    async def set_clock(self) -> None:
+        """Set the guest's wall clock to the host's, as after a pause."""
+
     async def quiesce(self) -> None:
         """Bring the guest to silence at a frame boundary, its workloads frozen."""
 

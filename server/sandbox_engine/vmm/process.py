@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -150,6 +151,7 @@ class Process:
         self.pid, self.start_ticks = pid, start_ticks
         self.exited = asyncio.Event()
         self._pidfd = pidfd
+        self._callbacks: list[Callable[[], None]] = []
         asyncio.get_running_loop().add_reader(pidfd, self._gone)
 
     @classmethod
@@ -164,6 +166,13 @@ class Process:
             os.close(pidfd)
             return None
         return cls(pid, started, pidfd)
+
+    def when_exited(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once the process is gone."""
+        if self.exited.is_set():
+            asyncio.get_running_loop().call_soon(callback)
+        else:
+            self._callbacks.append(callback)
 
     async def kill(self) -> None:
         """SIGKILL, and wait until the kernel says it is gone.  Idempotent."""
@@ -184,6 +193,8 @@ class Process:
         asyncio.get_running_loop().remove_reader(self._pidfd)
         os.close(self._pidfd)
         self.exited.set()
+        for callback in self._callbacks:
+            callback()
 
 
 def start_ticks_of(pid: int) -> int | None:

@@ -41,6 +41,7 @@ class QemuMachine:
     def __init__(self, ref: MachineRef, process: Process, cgroups: Cgroups) -> None:
         self.ref = ref
         self.exited = process.exited
+        self.when_exited = process.when_exited
         self.channel_path = Path(ref.directory) / CHANNEL_SOCKET
         self._process, self._cgroups = process, cgroups
         self._state_fd: int | None = None

@@ -1,0 +1,62 @@
+"""Whether one more sandbox may exist: node, session and uid caps, and draining."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sandbox_engine.errors import Draining, LimitReached
+from sandbox_engine.model.caller import Caller
+
+
+class Admission:
+    """Counts what exists or is being created.
+
+    A slot is taken before the first effect of a create and given back when the sandbox
+    is gone or the create failed, so that two creates never share the last slot.
+    """
+
+    def __init__(self, *, node: int, per_session: int, per_uid: int) -> None:
+        self._node, self._per_session, self._per_uid = node, per_session, per_uid
+        self._total = 0
+        self._sessions: Counter[str] = Counter()
+        self._uids: Counter[int] = Counter()
+        self.draining = False
+
+    def enter(self, caller: Caller) -> None:
+        """Take a slot.  Raises `Draining` or `LimitReached`, and then took none."""
+        if self.draining:
+            raise Draining("the node is draining and takes no new sandboxes")
+        if self._total >= self._node:
+            raise LimitReached(f"the node holds {self._total} sandboxes, its limit")
+        if caller.session is not None and self._sessions[caller.session] >= self._per_session:
+            raise LimitReached(
+                f"this connection owns {self._per_session} sandboxes, its limit; destroy one"
+            )
+        if caller.uid is not None and self._uids[caller.uid] >= self._per_uid:
+            raise LimitReached(f"uid {caller.uid} owns {self._per_uid} sandboxes, its limit")
+        self.adopt(caller.session, caller.uid)
+
+    def adopt(self, session: str | None, uid: int | None) -> None:
+        """Count a sandbox that exists already."""
+        self._total += 1
+        if session is not None:
+            self._sessions[session] += 1
+        if uid is not None:
+            self._uids[uid] += 1
+
+    def leave(self, session: str | None, uid: int | None) -> None:
+        """Give a slot back."""
+        self._total -= 1
+        if session is not None:
+            self._sessions[session] -= 1
+            if not self._sessions[session]:
+                del self._sessions[session]
+        if uid is not None:
+            self._uids[uid] -= 1
+            if not self._uids[uid]:
+                del self._uids[uid]
+
+    @property
+    def total(self) -> int:
+        """Sandboxes that exist or are being created."""
+        return self._total

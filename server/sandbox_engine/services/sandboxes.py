@@ -1,0 +1,366 @@
+"""Create, find, pause, resume, inspect, renew and destroy sandboxes.
+
+The lifecycle table (`model/machine.py`) decides; this file feeds it and performs what
+it decided.  A record changes in memory and in the journal in one synchronous step, so
+two calls that race are ordered by who reaches the table first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from sandbox_engine import ids
+from sandbox_engine.errors import (
+    EngineError,
+    GuestUnavailable,
+    InvalidArgument,
+    PermissionDenied,
+    SandboxNotFound,
+    StateConflict,
+    Unimplemented,
+)
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.egress import check_ceiling
+from sandbox_engine.model.machine import Input, State, step
+from sandbox_engine.model.sandbox import (
+    Created,
+    Sandbox,
+    SandboxSpec,
+    SandboxStatus,
+    lease_length,
+)
+from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.ports.clock import Clock
+from sandbox_engine.ports.guest import GuestConnection
+from sandbox_engine.ports.journal import Journal
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.pools import Pool, Pools
+from sandbox_engine.services.requests import Requests
+from sandbox_engine.services.vms import Vm, VmFactory
+
+_log = structlog.get_logger(__name__)
+
+
+class Live:
+    """A sandbox and its VM, in memory."""
+
+    __slots__ = ("gone", "sandbox", "vm")
+
+    def __init__(self, sandbox: Sandbox, vm: Vm) -> None:
+        self.sandbox, self.vm = sandbox, vm
+        self.gone = asyncio.Event()
+        """Set once it is destroyed and nothing of it is left."""
+
+
+class Sandboxes:
+    """Every sandbox of the node."""
+
+    def __init__(
+        self,
+        *,
+        pools: Pools,
+        factory: VmFactory,
+        admission: Admission,
+        journal: Journal,
+        requests: Requests,
+        clock: Clock,
+        allowed_services: tuple[str, ...],
+        default_lease_s: int,
+    ) -> None:
+        self._pools, self._factory, self._admission = pools, factory, admission
+        self._journal, self._requests, self._clock = journal, requests, clock
+        self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
+        self._live: dict[str, Live] = {}
+        self._by_number: dict[int, Live] = {}
+        self.on_lease: Callable[[], None] = lambda: None
+        """Called when a deadline may have become the nearest one."""
+
+    # -- create ------------------------------------------------------------------
+
+    async def create(
+        self, caller: Caller, spec: SandboxSpec, *, ttl_s: int = 0, request_id: str = ""
+    ) -> Created:
+        """A new sandbox of `spec`, running, its identity confirmed.
+
+        Held by the caller's session where it has one, else by a lease of `ttl_s`
+        (0 is the node's default).  Does not wait at all when a warm VM is there.
+
+        Raises `InvalidArgument`, `TemplateNotFound`, `TemplateCorrupt`,
+        `TemplateIncompatible`, `PoolExhausted`, `LimitReached`, `Draining`,
+        `RequestConflict`.  Cancelling leaves nothing behind.
+        """
+        spec.check()
+        check_ceiling(spec.egress_allow, self._allowed_services)
+        if spec.session_key is not None:
+            raise Unimplemented("session_key: this engine serves no workspaces yet")
+        lease_s = lease_length(ttl_s, self._default_lease_s)
+        if not request_id:
+            return await self._create(caller, spec, lease_s)
+        return await self._create_once(caller, spec, lease_s, request_id)
+
+    async def _create_once(
+        self, caller: Caller, spec: SandboxSpec, lease_s: int, request_id: str
+    ) -> Created:
+        async def work() -> tuple[str, str]:
+            created = await self._create(caller, spec, lease_s)
+            return created.sandbox.id, created.token
+
+        key = (spec, lease_s, caller.session)
+        sandbox_id, token = await self._requests.once(caller.name, request_id, key, work)
+        return Created(sandbox=self.get(caller, sandbox_id), token=token)
+
+    async def _create(self, caller: Caller, spec: SandboxSpec, lease_s: int) -> Created:
+        self._admission.enter(caller)
+        vm: Vm | None = None
+        try:
+            pool = self._pools.find(spec.template) or await self._pools.of(spec.template)
+            vm = pool.take_now()
+            if vm is None:
+                vm = await self._wait_for_vm(pool, spec)
+            created = self._hand_out(caller, spec, lease_s, vm)
+        except BaseException:
+            self._admission.leave(caller.session, caller.uid)
+            if vm is not None:
+                spawn(self._factory.destroy(vm), name=f"undo create {vm.name}")
+            raise
+        return created
+
+    async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
+        template = await self._pools.verified(spec.template)
+        check_fit(spec, template.memory_mib, template.vcpus)
+        return await pool.take(spec.pool_wait_ms / 1000)
+
+    def _hand_out(self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm) -> Created:
+        assert vm.template is not None  # only an adopted VM has none, and pools hold none
+        template = vm.template.manifest
+        check_fit(spec, template.memory_mib, template.vcpus)
+        if spec.env:
+            # Ahead of any operation in channel order, so it need not be waited for.
+            vm.channel.notify({"op": "configure", "env": spec.env})
+        now = self._clock.now()
+        token = ids.new_token()
+        sandbox = Sandbox(
+            id=vm.sandbox_id,
+            number=self._journal.next_number(),
+            spec=spec,
+            state=State.RUNNING,
+            owner=caller.name,
+            uid=caller.uid,
+            session=caller.session,
+            deadline=None if caller.session is not None else now + lease_s,
+            memory_mib=template.memory_mib,
+            vcpus=template.vcpus,
+            created_at=now,
+            resumed_at=now,
+            vm=vm.name,
+            token_hash=ids.token_hash(token),
+        )
+        self._journal.sandbox_put(sandbox)
+        self.track(sandbox, vm)
+        return Created(sandbox=sandbox, token=token)
+
+    def track(self, sandbox: Sandbox, vm: Vm) -> None:
+        """Know a sandbox (new, or adopted after a restart) and watch its VM."""
+        live = Live(sandbox, vm)
+        self._live[sandbox.id] = self._by_number[sandbox.number] = live
+        vm.machine.when_exited(lambda: self._vm_exited(live))
+        self.on_lease()
+
+    # -- find --------------------------------------------------------------------
+
+    def get(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """One sandbox.  Raises `SandboxNotFound`."""
+        return self._find(caller, sandbox_id).sandbox
+
+    def by_number(self, caller: Caller, number: int) -> Sandbox:
+        """The sandbox a frame names.
+
+        Raises `SandboxNotFound`, or `PermissionDenied` where another session owns it.
+        """
+        live = self._by_number.get(number)
+        if live is None:
+            raise SandboxNotFound(number)
+        if caller.confined and live.sandbox.session != caller.session:
+            raise PermissionDenied(f"sandbox {number} belongs to another session")
+        return live.sandbox
+
+    def visible(self, caller: Caller) -> list[Sandbox]:
+        """What the caller may see, oldest first."""
+        return [
+            live.sandbox
+            for live in self._live.values()
+            if not caller.confined or live.sandbox.session == caller.session
+        ]
+
+    def _find(self, caller: Caller, sandbox_id: str) -> Live:
+        live = self._live.get(sandbox_id)
+        if live is None or (caller.confined and live.sandbox.session != caller.session):
+            raise SandboxNotFound(sandbox_id)
+        return live
+
+    def channel(self, caller: Caller, sandbox_id: str) -> GuestConnection:
+        """The guest channel, for an operation that the present state allows.
+
+        Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable` (the VM died).
+        """
+        live = self._find(caller, sandbox_id)
+        if live.sandbox.state is State.FAILED:
+            raise GuestUnavailable(f"sandbox {sandbox_id} failed: {live.sandbox.failure}")
+        step(live.sandbox.state, Input.USE)
+        return live.vm.channel
+
+    # -- change ------------------------------------------------------------------
+
+    async def pause(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """Stop the virtual CPUs; memory stays.  Idempotent.  Raises `StateConflict`."""
+        live = self._find(caller, sandbox_id)
+        if self._step(live, Input.PAUSE) is State.PAUSING:
+            await asyncio.shield(spawn(self._pause(live), name=f"pause {sandbox_id}"))
+        return live.sandbox
+
+    async def _pause(self, live: Live) -> None:
+        async with self._finishing(live):
+            await live.vm.machine.pause()
+
+    async def resume(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """Run the virtual CPUs again, the guest's clock set first.  Idempotent."""
+        live = self._find(caller, sandbox_id)
+        if self._step(live, Input.RESUME) is State.RESUMING:
+            await asyncio.shield(spawn(self._resume(live), name=f"resume {sandbox_id}"))
+        return live.sandbox
+
+    async def _resume(self, live: Live) -> None:
+        async with self._finishing(live):
+            await live.vm.machine.resume()
+            if live.vm.guest is None:  # adopted while it was paused
+                await self._factory.reconnect(live.vm)
+            await live.vm.channel.set_clock()
+            live.sandbox.resumed_at = self._clock.now()
+
+    @asynccontextmanager
+    async def _finishing(self, live: Live) -> AsyncIterator[None]:
+        """Leave a transitional state by how the step inside ended."""
+        try:
+            yield
+        except EngineError:
+            self._step(live, Input.STEP_FAILED)
+            raise
+        self._step(live, Input.DONE)
+        if live.sandbox.state is State.FAILED:
+            raise GuestUnavailable(f"sandbox {live.sandbox.id} failed: {live.sandbox.failure}")
+        if live.sandbox.state in (State.DESTROYING, State.DESTROYED):
+            raise StateConflict(have=live.sandbox.state.value, given="finish this step of")
+
+    def inspect(self, caller: Caller, sandbox_id: str) -> SandboxStatus:
+        """What the kernel counts of it now."""
+        live = self._find(caller, sandbox_id)
+        sandbox = live.sandbox
+        stats = live.vm.machine.stats()
+        running = sandbox.state is State.RUNNING
+        return SandboxStatus(
+            sandbox=sandbox,
+            is_running=running,
+            uptime_ms=max(0, int((self._clock.now() - sandbox.resumed_at) * 1000)) * running,
+            memory_rss_bytes=stats.rss_bytes,
+            page_faults=stats.page_faults,
+        )
+
+    def renew(self, caller: Caller, sandbox_id: str, ttl_s: int) -> Sandbox:
+        """Set the lease to end `ttl_s` from now (0 is the default, clamped to the cap)."""
+        live = self._find(caller, sandbox_id)
+        sandbox = live.sandbox
+        if sandbox.deadline is None:
+            raise StateConflict(have="held by a session", given="renew")
+        if sandbox.state in (State.DESTROYING, State.DESTROYED):
+            raise StateConflict(have=sandbox.state.value, given="renew")
+        sandbox.deadline = self._clock.now() + lease_length(ttl_s, self._default_lease_s)
+        self._journal.sandbox_put(sandbox)
+        self.on_lease()
+        return sandbox
+
+    # -- destroy -----------------------------------------------------------------
+
+    async def destroy(self, caller: Caller, sandbox_id: str) -> None:
+        """End the VM and everything it held; returns once nothing is left.
+
+        Cancelling the call does not stop the destruction.
+        """
+        await self.end(self._find(caller, sandbox_id))
+
+    async def end(self, live: Live) -> None:
+        """Destroy, by whatever decided so; a second call waits for the first."""
+        first = live.sandbox.state is not State.DESTROYING
+        self._step(live, Input.DESTROY)
+        if first:
+            spawn(self._end(live), name=f"destroy {live.sandbox.id}")
+        await live.gone.wait()
+
+    async def _end(self, live: Live) -> None:
+        sandbox = live.sandbox
+        try:
+            await self._factory.stop(live.vm)
+        finally:
+            self._journal.sandbox_gone(sandbox)
+            sandbox.state = State.DESTROYED
+            del self._live[sandbox.id], self._by_number[sandbox.number]
+            self._admission.leave(sandbox.session, sandbox.uid)
+            live.gone.set()
+
+    async def end_session(self, session: str) -> None:
+        """Destroy what lived with a connection or attach stream that ended."""
+        mine = [live for live in self._live.values() if live.sandbox.session == session]
+        await asyncio.gather(*(self.end(live) for live in mine))
+
+    def expired(self, now: float) -> list[Live]:
+        """Sandboxes whose lease has ended."""
+        return [
+            live
+            for live in self._live.values()
+            if live.sandbox.deadline is not None
+            and live.sandbox.deadline <= now
+            and live.sandbox.state is not State.DESTROYING
+        ]
+
+    def deadlines(self) -> Iterator[float]:
+        """When leases end."""
+        return (
+            live.sandbox.deadline
+            for live in self._live.values()
+            if live.sandbox.deadline is not None and live.sandbox.state is not State.DESTROYING
+        )
+
+    # -- shared ------------------------------------------------------------------
+
+    def _step(self, live: Live, given: Input) -> State:
+        """Feed the table; a change of state is in the journal when this returns."""
+        before = live.sandbox.state
+        after = step(before, given)
+        if after is not before:
+            live.sandbox.state = after
+            self._journal.sandbox_put(live.sandbox)
+        return after
+
+    def _vm_exited(self, live: Live) -> None:
+        if live.sandbox.state in (State.DESTROYING, State.DESTROYED):
+            return
+        live.sandbox.failure = "its virtual machine died"
+        self._step(live, Input.VM_DIED)
+        _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=live.vm.name)
+
+
+def check_fit(spec: SandboxSpec, memory_mib: int, vcpus: int) -> None:
+    """A request may repeat the template's memory and vCPUs, not change them."""
+    if spec.memory_mib not in (0, memory_mib):
+        raise InvalidArgument(
+            "memory_mib",
+            f"template {spec.template!r} was baked with {memory_mib} MiB, not {spec.memory_mib}",
+        )
+    if spec.vcpus not in (0, vcpus):
+        raise InvalidArgument(
+            "vcpu_count",
+            f"template {spec.template!r} was baked with {vcpus} vCPUs, not {spec.vcpus}",
+        )

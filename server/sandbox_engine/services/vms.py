@@ -1,0 +1,243 @@
+"""A VM from nothing to "identity confirmed", in two steps that pools take at different times.
+
+`prepare()` starts a VMM process that waits with nothing loaded; `bring_up()` loads the
+snapshot, greets the agent and confirms the guest's new identity in one exchange.  Every
+effect is journalled before it happens, and an undo stack removes what a failure left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import structlog
+
+from sandbox_engine import ids
+from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
+from sandbox_engine.ports.guest import GuestConnection, GuestConnector, Identity, Welcome
+from sandbox_engine.ports.journal import Journal, VmRow
+from sandbox_engine.ports.templates import ReadyTemplate
+from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec
+
+DISK = "disk.qcow2"
+MAX_CLOCK_SKEW_MS = 2000.0
+"""A guest whose clock is further off than this after it was set is not handed out."""
+_log = structlog.get_logger(__name__)
+
+
+class Vm:
+    """A machine and the channel to its guest.  Whoever holds it destroys it."""
+
+    def __init__(
+        self, sandbox_id: str, machine: Machine, uid: int, template: ReadyTemplate | None
+    ) -> None:
+        self.sandbox_id = sandbox_id
+        """The sandbox it will be, decided before anyone asks: its host name says so."""
+        self.template = template
+        """None for a VM that was adopted after a restart."""
+        self.machine = machine
+        self.uid = uid
+        self.guest: GuestConnection | None = None
+        self.welcome: Welcome | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the machine, unique on the host."""
+        return self.machine.ref.name
+
+    @property
+    def channel(self) -> GuestConnection:
+        """The channel, or `GuestUnavailable` when the VM is gone."""
+        if self.guest is None or self.guest.lost.is_set() or self.machine.exited.is_set():
+            raise GuestUnavailable(f"the VM of sandbox {self.sandbox_id} is gone")
+        return self.guest
+
+
+class VmUids:
+    """Hands each VM a uid of its own, so that one VMM cannot touch another's files."""
+
+    def __init__(self, base: int, count: int) -> None:
+        self._free = iter_cycle(base, count)
+        self._used: set[int] = set()
+        self._count = count
+
+    def take(self) -> int:
+        """A uid no other VM has.  Raises `VmmError` when all are in use."""
+        for _ in range(self._count):
+            uid = next(self._free)
+            if uid not in self._used:
+                self._used.add(uid)
+                return uid
+        raise VmmError(f"all {self._count} VMM uids are in use: raise vmm_uid_count")
+
+    def reserve(self, uid: int) -> None:
+        """Mark the uid of an adopted VM as used."""
+        self._used.add(uid)
+
+    def give_back(self, uid: int) -> None:
+        """The VM is gone."""
+        self._used.discard(uid)
+
+
+def iter_cycle(base: int, count: int) -> Iterator[int]:
+    """base, base+1 .. base+count-1, and again."""
+    while True:
+        yield from range(base, base + count)
+
+
+class VmFactory:
+    """Makes and destroys VMs; the only part that touches their directories."""
+
+    def __init__(
+        self,
+        *,
+        driver: MachineDriver,
+        connector: GuestConnector,
+        journal: Journal,
+        root: Path,
+        uids: VmUids,
+    ) -> None:
+        self._driver, self._connector, self._journal = driver, connector, journal
+        self.root, self._uids = root, uids
+
+    async def prepare(self, template: ReadyTemplate) -> Vm:
+        """Start a VMM that waits to become a clone of `template`."""
+        sandbox_id = ids.new_sandbox_id()
+        name = "vm-" + sandbox_id.removeprefix("sb_")
+        directory = self.root / name
+        uid = self._uids.take()
+        async with AsyncExitStack() as undo:
+            undo.callback(self._uids.give_back, uid)
+            row = VmRow(name=name, template=template.name, directory=str(directory), ref=None)
+            self._journal.vm_intended(row)
+            undo.callback(self._journal.vm_gone, name)
+            undo.callback(remove_tree, directory)
+            disk = _make_directory(directory, uid, template.overlay)
+            manifest = template.manifest
+            spec = MachineSpec(
+                name=name,
+                directory=directory,
+                uid=uid,
+                gid=uid,
+                memory_mib=manifest.memory_mib,
+                vcpus=manifest.vcpus,
+                kernel=template.kernel,
+                initramfs=template.initramfs,
+                agent_disk=template.agent_disk,
+                disk=disk,
+                disk_format="qcow2",
+                snapshot=template.snapshot,
+            )
+            machine = await self._driver.launch(spec)
+            self._journal.vm_launched(name, machine.ref)
+            undo.pop_all()
+        return Vm(sandbox_id, machine, uid, template)
+
+    async def bring_up(self, vm: Vm) -> None:
+        """Load, greet, and confirm the identity.  On a raise the VM is destroyed."""
+        try:
+            await vm.machine.start()
+            vm.guest = await self._connector.connect(vm.machine.channel_path)
+            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id))
+            _check(vm.welcome)
+        except BaseException as error:
+            words = await vm.machine.console_tail() if isinstance(error, EngineError) else ""
+            await asyncio.shield(self.destroy(vm))
+            if isinstance(error, GuestUnavailable) and words:
+                raise GuestUnavailable(f"{error}; its console said: {words}") from error
+            raise
+
+    async def adopt(self, sandbox_id: str, ref: MachineRef, *, paused: bool) -> Vm | None:
+        """Take over a VM of an earlier engine; None when it is gone or does not answer.
+
+        A paused one is greeted when it is resumed.
+        """
+        machine = await self._driver.adopt(ref)
+        if machine is None:
+            return None
+        uid = Path(ref.directory).stat().st_uid
+        self._uids.reserve(uid)
+        vm = Vm(sandbox_id, machine, uid, None)
+        try:
+            if paused:
+                await machine.pause()  # finishes a pause that was under way
+                return vm
+            await machine.resume()  # and a resume
+            await self.reconnect(vm)
+        except EngineError as error:
+            _log.warning("an adopted guest does not answer", vm=vm.name, error=str(error))
+            await self.destroy(vm)
+            return None
+        return vm
+
+    async def reconnect(self, vm: Vm) -> None:
+        """Greet the guest of an adopted VM: it keeps its identity, streams start anew."""
+        vm.guest = await self._connector.connect(vm.machine.channel_path)
+        vm.welcome = await vm.guest.greet(None, resync=True, timeout_s=20.0)
+
+    async def clear(self, keep: set[str]) -> list[str]:
+        """Remove every VM and directory below the root whose name is not in `keep`."""
+        removed = set(await self._driver.sweep(keep, self.root))
+        for row in self._journal.vms():
+            if row.name not in keep:
+                removed.add(row.name)
+                self._journal.vm_gone(row.name)
+        for directory in self.root.iterdir():
+            if directory.name not in keep:
+                removed.add(directory.name)
+                remove_tree(directory)
+        return sorted(removed)
+
+    async def destroy(self, vm: Vm) -> None:
+        """End the VM and remove everything of it.  Idempotent; never raises."""
+        await self.stop(vm)
+        self._journal.vm_gone(vm.name)
+
+    async def stop(self, vm: Vm) -> None:
+        """End the VM and remove its files; the journal is the caller's to update."""
+        if vm.guest is not None:
+            await vm.guest.close()
+        await vm.machine.kill()
+        self._uids.give_back(vm.uid)
+        remove_tree(Path(vm.machine.ref.directory))
+
+
+def remove_tree(directory: Path) -> None:
+    """Remove a VM's directory.  Idempotent."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _make_directory(directory: Path, uid: int, overlay: Path) -> Path:
+    """The VM's own directory with its disk, a copy of the template's empty overlay."""
+    try:
+        directory.mkdir(mode=0o700)
+        os.chown(directory, uid, uid)
+        disk = directory / DISK
+        shutil.copyfile(overlay, disk)
+        os.chown(disk, uid, uid)
+    except OSError as error:
+        raise NoSpace(f"cannot make the disk of a new VM: {error}") from error
+    return disk
+
+
+def _new_identity(sandbox_id: str) -> Identity:
+    return Identity(
+        machine_id=ids.new_machine_id(),
+        hostname=sandbox_id.replace("_", "-"),
+        generation=f"{time.time_ns():x}-{os.urandom(8).hex()}",
+        entropy=os.urandom(64),
+    )
+
+
+def _check(welcome: Welcome) -> None:
+    if not welcome.identity_confirmed:
+        raise GuestUnavailable("the guest did not confirm its new identity")
+    if abs(welcome.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
+        raise GuestUnavailable(
+            f"the guest's clock is {welcome.clock_skew_ms:.0f} ms off after it was set"
+        )

@@ -1,0 +1,1 @@
+"""Codecs of the engine's own wires.  Pure: bytes in, values out."""
