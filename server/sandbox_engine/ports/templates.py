@@ -48,6 +48,27 @@ class ReadyTemplate(Protocol):
         """Whether a file on disk is no longer the one that was verified (a few stats)."""
 
 
+class TemplateFiles(Protocol):
+    """A published template: its files on disk and its manifest."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What it was baked from and with."""
+
+
+class TemplateShelf(Protocol):
+    """The published templates on disk."""
+
+    def names(self) -> list[str]:
+        """Every published template."""
+
+    def find(self, name: str) -> TemplateFiles:
+        """Files and manifest.  Raises `TemplateNotFound`, `TemplateCorrupt`."""
+
+    def remove(self, name: str) -> None:
+        """Unpublish.  Raises `TemplateNotFound`, `TemplateBusy`."""
+
+
 class TemplateVault(Protocol):
     """Verifies templates once and keeps what was verified."""
 

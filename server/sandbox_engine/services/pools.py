@@ -143,6 +143,15 @@ class Pool:
                 self._preparing += 1
                 self._start(self._prepare_ahead(), "prepare")
 
+    def refresh(self) -> None:
+        """Discard what was made of a template that has changed, and fill again."""
+        for shelf in (self._shelf, self._prepared):
+            stale = [vm for vm in shelf if vm.template is None or vm.template.changed()]
+            for vm in stale:
+                shelf.remove(vm)
+                self._discard(vm)
+        self.kick()
+
     async def ready(self) -> None:
         """Wait until the shelf is full (tests, start-up).  Raises nothing."""
         while len(self._shelf) < self.warm and not self._closed:
@@ -282,6 +291,14 @@ class Pools:
     async def verified(self, template: str) -> Manifest:
         """What `template` was baked with.  Raises for one that cannot be served."""
         return (await self._vault.open(template)).manifest
+
+    async def replaced(self, template: str) -> None:
+        """A template was published anew: fill its pool from the new one.
+
+        VMs of the old one notice by themselves that it changed, and are not handed out.
+        """
+        if (pool := self._pools.get(template)) is not None:
+            pool.refresh()
 
     async def drop(self, template: str) -> None:
         """Close the pool of a template that was removed or replaced."""

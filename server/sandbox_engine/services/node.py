@@ -1,0 +1,95 @@
+"""The node itself: what it is, how full it is, and whether it takes new sandboxes."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sandbox_engine import __version__
+from sandbox_engine.ports.vmm import Platform
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.pools import Pools
+
+
+class PoolInfo(Struct, frozen=True, kw_only=True):
+    """One pool."""
+
+    template: str
+    target: int
+    warm: int
+    creating: int
+    waiting: int
+    hits: int
+    misses: int
+    failures: int
+
+
+class NodeInfo(Struct, frozen=True, kw_only=True):
+    """What an operator asks first."""
+
+    version: str
+    platform: Platform
+    accel: str
+    accel_reason: str
+    cgroups: str
+    sandboxes: int
+    draining: bool
+    pools: list[PoolInfo]
+
+
+class Node:
+    """Node info, drain and pool targets."""
+
+    def __init__(
+        self,
+        *,
+        pools: Pools,
+        admission: Admission,
+        platform: Platform,
+        accel: str,
+        accel_reason: str,
+        cgroups: str,
+    ) -> None:
+        self._pools, self._admission = pools, admission
+        self._platform, self._accel, self._accel_reason = platform, accel, accel_reason
+        self._cgroups = cgroups
+
+    def info(self) -> NodeInfo:
+        """The node now."""
+        return NodeInfo(
+            version=__version__,
+            platform=self._platform,
+            accel=self._accel,
+            accel_reason=self._accel_reason,
+            cgroups=self._cgroups,
+            sandboxes=self._admission.total,
+            draining=self._admission.draining,
+            pools=self.pools(),
+        )
+
+    def pools(self) -> list[PoolInfo]:
+        """Every pool, by template."""
+        infos = []
+        for pool in self._pools.all():
+            warm, creating, waiting = pool.counts()
+            infos.append(
+                PoolInfo(
+                    template=pool.template,
+                    target=pool.warm,
+                    warm=warm,
+                    creating=creating,
+                    waiting=waiting,
+                    hits=pool.status.hits,
+                    misses=pool.status.misses,
+                    failures=pool.status.failures,
+                )
+            )
+        return infos
+
+    async def set_pool(self, template: str, *, warm: int, waiting: int = 1) -> None:
+        """Set a pool's targets.  Raises `TemplateNotFound` and what verification says."""
+        await self._pools.verified(template)
+        self._pools.configure(template, warm=warm, waiting=waiting)
+
+    def drain(self, *, draining: bool) -> None:
+        """Take no new sandboxes, or take them again.  What runs, runs on."""
+        self._admission.draining = draining
