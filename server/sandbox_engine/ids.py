@@ -1,27 +1,51 @@
-"""Identifiers: made here so that their forms are written down once."""
+"""Identifiers and tokens: made here so that their forms are written down once."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
-import secrets
+from pathlib import Path
+from typing import Self
 
 
 def new_sandbox_id() -> str:
-    """`sb_` and 20 hex digits: unguessable, and a valid host name label."""
+    """`sb_` and 20 hex digits: unguessable, and nearly a host name label."""
     return "sb_" + os.urandom(10).hex()
-
-
-def new_token() -> str:
-    """A session token: 64 hex digits (seed "Wire protocol")."""
-    return secrets.token_hex(32)
-
-
-def token_hash(token: str) -> str:
-    """The only form in which a token is kept."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def new_machine_id() -> str:
     """The content of /etc/machine-id: 32 hex digits."""
     return os.urandom(16).hex()
+
+
+class TokenMint:
+    """Makes each sandbox's token from its id and the node's key.
+
+    A token is never stored: whoever may be told it again (a replayed create, the
+    operator reading one sandbox) is told the same one, and a stolen journal holds none.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The node's key; made, readable by root only, where there is none yet."""
+        try:
+            return cls(path.read_bytes())
+        except FileNotFoundError:
+            key = os.urandom(32)
+            partial = path.with_suffix(".partial")
+            partial.touch(mode=0o600)
+            partial.write_bytes(key)
+            partial.replace(path)
+            return cls(key)
+
+    def token(self, sandbox_id: str) -> str:
+        """64 hex digits (seed "Wire protocol")."""
+        return hmac.new(self._key, sandbox_id.encode(), hashlib.sha256).hexdigest()
+
+    def matches(self, sandbox_id: str, token: str) -> bool:
+        """Whether `token` is that sandbox's, in constant time."""
+        return hmac.compare_digest(self.token(sandbox_id).encode(), token.encode())

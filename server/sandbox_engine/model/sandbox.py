@@ -70,8 +70,6 @@ class Sandbox(Struct, kw_only=True):
     """Unix seconds of the last (re)start of its virtual CPUs."""
     vm: str
     """Name of the machine it runs in."""
-    token_hash: str
-    """SHA-256 of the session token, the only form in which it is kept."""
     failure: str = ""
 
 
@@ -88,7 +86,7 @@ class SandboxStatus(Struct, frozen=True, kw_only=True):
 
 
 class Created(Struct, frozen=True, kw_only=True):
-    """A new sandbox, and the token that is told once."""
+    """A new sandbox, and its token."""
 
     sandbox: Sandbox
     token: str = field(default="")

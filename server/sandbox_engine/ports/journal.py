@@ -28,7 +28,6 @@ class RequestRow(Struct, frozen=True, kw_only=True):
 
     fingerprint: str
     sandbox_id: str
-    token: str
 
 
 class Journal(Protocol):

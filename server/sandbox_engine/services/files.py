@@ -138,7 +138,7 @@ class Files:
             raise TooLarge(f"data: {len(data)} bytes; the limit of one chunk is {MAX_CHUNK}")
         await self.write(caller, sandbox_id, path, _once(data), options)
 
-    async def list(
+    async def list_directory(
         self, caller: Caller, sandbox_id: str, path: str, *, max_entries: int = MAX_ENTRIES
     ) -> tuple[list[FileEntry], bool]:
         """Names in a directory, and whether there are more."""

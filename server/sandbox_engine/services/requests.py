@@ -32,9 +32,9 @@ class Requests:
         scope: str,
         key: str,
         request: object,
-        work: Callable[[], Awaitable[tuple[str, str]]],
-    ) -> tuple[str, str]:
-        """Run `work` unless it ran before; its `(sandbox id, token)` either way."""
+        work: Callable[[], Awaitable[str]],
+    ) -> str:
+        """Run `work` unless it ran before; its sandbox id either way."""
         if len(key) > MAX_ID or not key.isprintable():
             raise InvalidArgument("request_id", f"must be at most {MAX_ID} printable characters")
         fingerprint = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
@@ -44,7 +44,7 @@ class Requests:
             row = await asyncio.shield(running[1])
         if row is not None:
             _check(row.fingerprint, fingerprint)
-            return row.sandbox_id, row.token
+            return row.sandbox_id
         return await self._run(scope, key, fingerprint, work)
 
     async def _run(
@@ -52,12 +52,12 @@ class Requests:
         scope: str,
         key: str,
         fingerprint: str,
-        work: Callable[[], Awaitable[tuple[str, str]]],
-    ) -> tuple[str, str]:
+        work: Callable[[], Awaitable[str]],
+    ) -> str:
         future: asyncio.Future[RequestRow] = asyncio.get_running_loop().create_future()
         self._running[scope, key] = fingerprint, future
         try:
-            sandbox_id, token = await work()
+            sandbox_id = await work()
         except BaseException as error:
             future.set_exception(
                 error
@@ -68,10 +68,10 @@ class Requests:
             raise
         finally:
             del self._running[scope, key]
-        row = RequestRow(fingerprint=fingerprint, sandbox_id=sandbox_id, token=token)
+        row = RequestRow(fingerprint=fingerprint, sandbox_id=sandbox_id)
         self._journal.request_put(scope, key, row, self._clock.now() + RETENTION_S)
         future.set_result(row)
-        return sandbox_id, token
+        return sandbox_id
 
 
 def _check(had: str, given: str) -> None:

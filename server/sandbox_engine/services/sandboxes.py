@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from sandbox_engine import ids
 from sandbox_engine.errors import (
     EngineError,
     GuestUnavailable,
@@ -23,6 +22,7 @@ from sandbox_engine.errors import (
     StateConflict,
     Unimplemented,
 )
+from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.egress import check_ceiling
 from sandbox_engine.model.machine import Input, State, step
@@ -68,11 +68,13 @@ class Sandboxes:
         journal: Journal,
         requests: Requests,
         clock: Clock,
+        mint: TokenMint,
         allowed_services: tuple[str, ...],
         default_lease_s: int,
     ) -> None:
         self._pools, self._factory, self._admission = pools, factory, admission
         self._journal, self._requests, self._clock = journal, requests, clock
+        self._mint = mint
         self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
         self._live: dict[str, Live] = {}
         self._by_number: dict[int, Live] = {}
@@ -105,13 +107,12 @@ class Sandboxes:
     async def _create_once(
         self, caller: Caller, spec: SandboxSpec, lease_s: int, request_id: str
     ) -> Created:
-        async def work() -> tuple[str, str]:
-            created = await self._create(caller, spec, lease_s)
-            return created.sandbox.id, created.token
+        async def work() -> str:
+            return (await self._create(caller, spec, lease_s)).sandbox.id
 
         key = (spec, lease_s, caller.session)
-        sandbox_id, token = await self._requests.once(caller.name, request_id, key, work)
-        return Created(sandbox=self.get(caller, sandbox_id), token=token)
+        sandbox_id = await self._requests.once(caller.name, request_id, key, work)
+        return Created(sandbox=self.get(caller, sandbox_id), token=self._mint.token(sandbox_id))
 
     async def _create(self, caller: Caller, spec: SandboxSpec, lease_s: int) -> Created:
         self._admission.enter(caller)
@@ -142,7 +143,6 @@ class Sandboxes:
             # Ahead of any operation in channel order, so it need not be waited for.
             vm.channel.notify({"op": "configure", "env": spec.env})
         now = self._clock.now()
-        token = ids.new_token()
         sandbox = Sandbox(
             id=vm.sandbox_id,
             number=self._journal.next_number(),
@@ -157,11 +157,10 @@ class Sandboxes:
             created_at=now,
             resumed_at=now,
             vm=vm.name,
-            token_hash=ids.token_hash(token),
         )
         self._journal.sandbox_put(sandbox)
         self.track(sandbox, vm)
-        return Created(sandbox=sandbox, token=token)
+        return Created(sandbox=sandbox, token=self._mint.token(sandbox.id))
 
     def track(self, sandbox: Sandbox, vm: Vm) -> None:
         """Know a sandbox (new, or adopted after a restart) and watch its VM."""

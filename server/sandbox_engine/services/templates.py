@@ -34,7 +34,7 @@ class Templates:
             yield progress
         await self._pools.replaced(request.name)
 
-    def list(self) -> list[Manifest]:
+    def all(self) -> list[Manifest]:
         """Every template that can be read, by name."""
         found = []
         for name in sorted(self._shelf.names()):
