@@ -6,13 +6,13 @@ that wrote.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from google.protobuf.compiler import plugin_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from grpc_tools import protoc
 
 
 def generate(request: plugin_pb2.CodeGeneratorRequest) -> plugin_pb2.CodeGeneratorResponse:
@@ -29,11 +29,11 @@ def generate(request: plugin_pb2.CodeGeneratorRequest) -> plugin_pb2.CodeGenerat
         out.mkdir()
         descriptors = Path(folder) / "descriptors.binpb"
         descriptors.write_bytes(FileDescriptorSet(file=request.proto_file).SerializeToString())
-        status = protoc.main(
-            ["protoc", f"--descriptor_set_in={descriptors}", f"--grpc_python_out={out}", *wanted]
-        )
-        if status:
-            response.error = f"grpc_tools.protoc ended with {status}"
+        outputs = [f"--descriptor_set_in={descriptors}", f"--grpc_python_out={out}"]
+        command = [sys.executable, "-m", "grpc_tools.protoc", *outputs, *wanted]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            response.error = done.stderr
         for path in sorted(out.rglob("*.py")):
             response.file.add(name=path.relative_to(out).as_posix(), content=path.read_text())
     return response
