@@ -65,7 +65,9 @@ class FrameClient:
 
     def create(self, request: pb.CreateRequest) -> pb.CreateResponse:
         """Clone a template."""
-        return self._call(create=request).create
+        from sandbox.v1 import legacy_pb2 as pb
+
+        return self._call(pb.ClientMessage(create=request)).create
 
     def exec(self, sandbox_id: int, script: str) -> pb.GuestExecResponse:
         """Run `script` by `/bin/sh -c` to its end."""
@@ -74,25 +76,26 @@ class FrameClient:
         command = pb.GuestExecRequest(argv=[script])
         command.shell = True  # the guest's shell, inside the sandbox
         guest = pb.GuestRequest(sandbox_id=sandbox_id, exec=command)
-        return self._call(guest=guest).guest.exec
+        return self._call(pb.ClientMessage(guest=guest)).guest.exec
 
     def destroy(self, sandbox_id: int) -> None:
         """End a sandbox and wait until it is gone."""
         from sandbox.v1 import legacy_pb2 as pb
 
-        self._call(destroy=pb.DestroyRequest(sandbox_id=sandbox_id))
+        self._call(pb.ClientMessage(destroy=pb.DestroyRequest(sandbox_id=sandbox_id)))
 
     def hold(self) -> None:
         """Wait until the daemon closes the connection (never, in good days)."""
         while self._receive(1):
             pass
 
-    def _call(self, **request: object) -> pb.ServerMessage:
+    def _call(self, request: pb.ClientMessage) -> pb.ServerMessage:
         """Send one request and wait for its reply; an error reply is raised as `Failure`."""
         from sandbox.v1 import legacy_pb2 as pb
 
         self._last_id += 1
-        body = pb.ClientMessage(**request, request_id=self._last_id).SerializeToString()
+        request.request_id = self._last_id
+        body = request.SerializeToString()
         try:
             self._socket.sendall(HEADER.pack(len(body)) + body)
         except OSError as error:

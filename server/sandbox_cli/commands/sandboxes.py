@@ -97,7 +97,8 @@ def ls(label: tuple[str, ...], grpc_socket: str, output: str) -> None:
     from sandbox.v1 import sandboxes_pb2 as pb
 
     with connected(grpc_socket) as channel:
-        stub, found = _stub(channel), []
+        stub = _stub(channel)
+        found: list[pb.Sandbox] = []
         request = pb.ListSandboxesRequest(page_size=1000, metadata=labels)
         while True:
             page = stub.ListSandboxes(request)

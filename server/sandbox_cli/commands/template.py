@@ -142,7 +142,8 @@ def list_(grpc_socket: str, output: str) -> None:
     from sandbox.v1 import templates_pb2_grpc as pb_grpc
 
     with connected(grpc_socket) as channel:
-        stub, found = pb_grpc.TemplateServiceStub(channel), []
+        stub = pb_grpc.TemplateServiceStub(channel)
+        found: list[pb.Template] = []
         request = pb.ListTemplatesRequest(page_size=1000)
         while True:
             page = stub.ListTemplates(request)
