@@ -33,6 +33,10 @@ class ReadyTemplate(Protocol):
         """An empty qcow2 over the root filesystem; copied for every clone."""
 
     @property
+    def rootfs(self) -> Path:
+        """The root filesystem under it."""
+
+    @property
     def kernel(self) -> Path:
         """The kernel it was baked with."""
 

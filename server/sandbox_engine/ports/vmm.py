@@ -45,6 +45,8 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
     disk: Path
     """The writable root disk: raw when `disk_format` is `raw`, else a qcow2 overlay."""
     disk_format: str
+    disk_backing: Path | None = None
+    """The raw image under a qcow2 overlay, read-only."""
     memory_file: Path | None = None
     """Baking: RAM is this file, shared, so that what the guest writes is the template."""
     snapshot: Snapshot | None = None

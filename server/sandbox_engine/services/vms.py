@@ -131,6 +131,7 @@ class VmFactory:
                 agent_disk=template.agent_disk,
                 disk=disk,
                 disk_format="qcow2",
+                disk_backing=template.rootfs,
                 snapshot=template.snapshot,
             )
             machine = await self._driver.launch(spec)

@@ -7,6 +7,8 @@ templates baked before are refused with "rebuild the template".
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from sandbox_engine.ports.vmm import MachineSpec
 
 BINARY = "qemu-system-x86_64"
@@ -23,12 +25,26 @@ CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
 
-def build(spec: MachineSpec, accel: str, *, monitor: str, channel: str, memory: str) -> list[str]:
-    """Words to start QEMU with.
+class Descriptors(Struct, frozen=True, kw_only=True):
+    """How QEMU reaches what it was given: descriptor numbers, never a path.
 
-    `monitor` and `channel` are descriptors of listening sockets, `memory` the path of the
-    RAM file or "" for anonymous RAM.
+    The VMM's user then needs no right to any directory, and a compromised VMM has
+    nothing but what its own machine is made of.  `disk` and below are opened again
+    through `/proc/self/fd`, which checks the file's own mode.
     """
+
+    monitor: str
+    channel: str
+    kernel: str
+    initramfs: str
+    agent_disk: str
+    disk: str
+    backing: str = ""
+    memory: str = ""
+
+
+def build(spec: MachineSpec, accel: str, fds: Descriptors) -> list[str]:
+    """Words to start QEMU with."""
     words = [
         BINARY,
         "-name", spec.name,
@@ -39,49 +55,51 @@ def build(spec: MachineSpec, accel: str, *, monitor: str, channel: str, memory: 
         "-smp", str(spec.vcpus),
         "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-no-shutdown",
         "-sandbox", SANDBOX,
-        "-object", _memory(spec, memory),
-        "-kernel", str(spec.kernel),
-        "-initrd", str(spec.initramfs),
+        "-object", _memory(spec, fds.memory),
+        "-kernel", _path(fds.kernel),
+        "-initrd", _path(fds.initramfs),
         "-append", COMMAND_LINE,
-        "-blockdev", _root(spec),
+        "-blockdev", _root(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
-        "-blockdev", _agent(spec),
+        "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
-        "-chardev", f"socket,id=channel,fd={channel},server=on,wait=off",
+        "-chardev", f"socket,id=channel,fd={fds.channel},server=on,wait=off",
         "-device", "virtserialport,chardev=channel,name=agent",
         "-chardev", f"ringbuf,id=console,size={CONSOLE_BYTES}",
         "-serial", "chardev:console",
-        "-chardev", f"socket,id=monitor,fd={monitor},server=on,wait=off",
+        "-chardev", f"socket,id=monitor,fd={fds.monitor},server=on,wait=off",
         "-mon", "chardev=monitor,mode=control",
     ]  # fmt: skip
     return [*words, "-incoming", "defer"] if spec.snapshot else [*words, "-S"]
 
 
-def _memory(spec: MachineSpec, path: str) -> str:
-    if not path:
+def _memory(spec: MachineSpec, fd: str) -> str:
+    if not fd:
         return f"memory-backend-ram,id=ram,size={spec.memory_mib}M"
     share = "on" if spec.memory_file else "off"
-    return f"memory-backend-file,id=ram,size={spec.memory_mib}M,mem-path={path},share={share}"
+    size = f"{spec.memory_mib}M"
+    return f"memory-backend-file,id=ram,size={size},mem-path={_path(fd)},share={share}"
 
 
-def _root(spec: MachineSpec) -> str:
+def _root(spec: MachineSpec, fds: Descriptors) -> str:
     # Flushes are not passed to the host's disk: after a host crash the sandbox is gone
     # anyway, and what must be durable (a template, a hibernated disk) is synced by us.
-    return (
+    words = (
         f"driver={spec.disk_format},node-name=root,cache.no-flush=on,discard=unmap,"
-        f"file.driver=file,file.cache.no-flush=on,file.filename={_quote(spec.disk)}"
+        f"file.driver=file,file.cache.no-flush=on,file.filename={_path(fds.disk)}"
     )
+    if not fds.backing:
+        return words
+    backing = _file(fds.backing).replace("file.", "backing.file.")
+    return f"{words},backing.driver=raw,backing.read-only=on,{backing}"
 
 
-def _agent(spec: MachineSpec) -> str:
-    return (
-        "driver=raw,node-name=agent,read-only=on,file.driver=file,file.read-only=on,"
-        f"file.filename={_quote(spec.agent_disk)}"
-    )
+def _file(fd: str) -> str:
+    """Words for a file that is only read."""
+    return f"file.driver=file,file.read-only=on,file.filename={_path(fd)}"
 
 
-def _quote(path: object) -> str:
-    """A comma in an option value is written twice."""
-    return str(path).replace(",", ",,")
+def _path(fd: str) -> str:
+    return f"/proc/self/fd/{fd}"

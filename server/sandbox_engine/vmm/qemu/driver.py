@@ -177,30 +177,35 @@ class QemuDriver:
     async def launch(self, spec: MachineSpec) -> QemuMachine:
         """See `ports.vmm.MachineDriver`."""
         with contextlib.ExitStack() as stack:
-            monitor = stack.enter_context(_listen(spec.directory / MONITOR_SOCKET))
-            channel = stack.enter_context(_listen(spec.directory / CHANNEL_SOCKET))
-            fds = [monitor.fileno(), channel.fileno()]
-            memory = "" if spec.memory_file is None else str(spec.memory_file)
+            fds = _Handed(stack)
+            names = argv.Descriptors(
+                monitor=fds.add(_listen(spec.directory / MONITOR_SOCKET)),
+                channel=fds.add(_listen(spec.directory / CHANNEL_SOCKET)),
+                kernel=fds.open(spec.kernel),
+                initramfs=fds.open(spec.initramfs),
+                agent_disk=fds.open(spec.agent_disk),
+                disk=fds.open(spec.disk, os.O_RDWR),
+                backing=fds.open(spec.disk_backing) if spec.disk_backing else "",
+                memory=_memory(spec, fds),
+            )
+            state = -1
             if spec.snapshot is not None:
                 # A new open file description for each VMM: they must not share an offset.
-                state = os.open(f"/proc/self/fd/{spec.snapshot.state_fd}", os.O_RDONLY)
-                stack.callback(os.close, state)
-                fds += [spec.snapshot.memory_fd, state]
-                memory = "/proc/self/fd/@FD2@"
-            words = argv.build(spec, self.accel, monitor="@FD0@", channel="@FD1@", memory=memory)
+                state = len(fds.numbers)
+                fds.open(Path(f"/proc/self/fd/{spec.snapshot.state_fd}"))
             launched = await self._launcher.launch(
                 LaunchRequest(
-                    argv=words,
+                    argv=argv.build(spec, self.accel, names),
                     cwd=spec.directory,
                     uid=spec.uid,
                     gid=spec.gid,
                     groups=_groups(self.accel),
                     log=spec.directory / LOG,
-                    fds=fds,
+                    fds=fds.numbers,
                     cgroups=self._cgroups.create(spec.name, spec.memory_mib),
                 )
             )
-        state_in_child = None if spec.snapshot is None else launched.fds[3]
+        state_in_child = None if spec.snapshot is None else launched.fds[state]
         return await self._attached(spec, launched.process, state_in_child)
 
     async def _attached(
@@ -247,6 +252,40 @@ class QemuDriver:
                 self._cgroups.remove(name)
                 killed.append(name)
         return killed
+
+
+class _Handed:
+    """Descriptors to hand to one VMM, named as the launcher expects them."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self.numbers: list[int] = []
+        self._stack = stack
+
+    def add(self, listener: socket.socket) -> str:
+        """Hand over a socket; this side is closed with the stack."""
+        self._stack.enter_context(listener)
+        return self._name(listener.fileno())
+
+    def open(self, path: Path, flags: int = os.O_RDONLY) -> str:
+        """Open a file and hand it over."""
+        try:
+            fd = os.open(path, flags | os.O_CLOEXEC)
+        except OSError as error:
+            raise VmmError(f"cannot open {path}: {error.strerror}") from error
+        self._stack.callback(os.close, fd)
+        return self._name(fd)
+
+    def _name(self, fd: int) -> str:
+        self.numbers.append(fd)
+        return f"@FD{len(self.numbers) - 1}@"
+
+
+def _memory(spec: MachineSpec, fds: _Handed) -> str:
+    if spec.memory_file is not None:
+        return fds.open(spec.memory_file, os.O_RDWR)
+    if spec.snapshot is not None:
+        return fds.open(Path(f"/proc/self/fd/{spec.snapshot.memory_fd}"), os.O_RDWR)
+    return ""
 
 
 def version() -> str:
