@@ -130,7 +130,7 @@ def guest_replies() -> Iterator[tuple[str, pb.GuestResponse]]:
     )
     yield "exec ended", pb.GuestResponse(exec=ended)
     killed = pb.GuestExecResponse(
-        exit_code=-1, term_signal=9, timed_out=True, output_truncated=True, out_total=2**40
+        exit_code=137, term_signal=9, timed_out=True, output_truncated=True, out_total=2**40
     )
     yield "exec killed", pb.GuestResponse(exec=killed)
     heads = pb.GuestExecResponse(

@@ -170,7 +170,7 @@ class ExecStart(_message.Message):
 
     @_builtins.property
     def timeout(self) -> _duration_pb2.Duration:
-        """Killed after this; absent is 1 h, more than 1 h is 1 h."""
+        """Killed after this; absent is 1 h, more than 1 h is refused."""
 
     @_builtins.property
     def terminal(self) -> Global___TerminalSize:
@@ -401,7 +401,7 @@ class ExecExit(_message.Message):
     ERR_TOTAL_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
     code: _builtins.int
-    """Exit code; -1 where a signal ended it."""
+    """Exit code; 128 and the signal's number where a signal ended it."""
     signal: _builtins.int
     """The signal that ended it; 0 for none."""
     timed_out: _builtins.bool
@@ -800,35 +800,56 @@ Global___ReadFileDone: _TypeAlias = ReadFileDone  # noqa: Y015
 
 @_typing.final
 class WriteFileRequest(_message.Message):
-    """Goes up when writing a file.  Closing the stream commits; cancelling it leaves the file
-    as it was.
-    """
+    """Goes up when writing a file."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     START_FIELD_NUMBER: _builtins.int
     DATA_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
     data: _builtins.bytes
     """The next bytes, at most 1 MiB."""
     @_builtins.property
     def start(self) -> Global___WriteFileStart:
         """Where to write."""
 
+    @_builtins.property
+    def done(self) -> Global___WriteFileDone:
+        """That was all: commit."""
+
     def __init__(
         self,
         *,
         start: Global___WriteFileStart | None = ...,
         data: _builtins.bytes = ...,
+        done: Global___WriteFileDone | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "message", b"message", "start", b"start"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "done", b"done", "message", b"message", "start", b"start"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "message", b"message", "start", b"start"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "done", b"done", "message", b"message", "start", b"start"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["start", "data"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["start", "data", "done"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___WriteFileRequest: _TypeAlias = WriteFileRequest  # noqa: Y015
+
+@_typing.final
+class WriteFileDone(_message.Message):
+    """The end of a write."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WriteFileDone: _TypeAlias = WriteFileDone  # noqa: Y015
 
 @_typing.final
 class WriteFileStart(_message.Message):
@@ -847,7 +868,7 @@ class WriteFileStart(_message.Message):
     path: _builtins.str
     """The file."""
     mode: _builtins.int
-    """Permission bits; absent is 0644, or those of a replaced file."""
+    """Permission bits; absent is 0644, or what a replaced file had."""
     append: _builtins.bool
     """Add to the end instead of replacing."""
     exclusive: _builtins.bool

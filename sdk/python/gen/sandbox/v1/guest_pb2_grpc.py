@@ -114,8 +114,8 @@ class GuestServiceServicer:
 
     def Exec(self, request_iterator, context):
         """Runs a command with live streams.  The command and everything it started are killed
-        when the stream ends early, unless it is detached.  Closing the request stream leaves
-        the input open: `ExecCloseInput` ends it.
+        when the stream ends early, unless it is detached.  Closing the request stream ends the
+        command's input, as `ExecCloseInput` does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -150,7 +150,8 @@ class GuestServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WriteFile(self, request_iterator, context):
-        """Writes a file; a replaced file is replaced at the end, as a whole.
+        """Writes a file; a replaced file is replaced at the end, as a whole.  A stream that ends
+        without `done` was cut, and leaves the file as it was.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,8 +39,8 @@ class GuestServiceStub:
     def __new__(cls, channel: _aio.Channel) -> GuestServiceAsyncStub: ...
     Exec: _grpc.StreamStreamMultiCallable[_guest_pb2.ExecRequest, _guest_pb2.ExecResponse]
     """Runs a command with live streams.  The command and everything it started are killed
-    when the stream ends early, unless it is detached.  Closing the request stream leaves
-    the input open: `ExecCloseInput` ends it.
+    when the stream ends early, unless it is detached.  Closing the request stream ends the
+    command's input, as `ExecCloseInput` does.
     """
     AttachExec: _grpc.StreamStreamMultiCallable[_guest_pb2.AttachExecRequest, _guest_pb2.AttachExecResponse]
     """Continues with a detached command from byte offsets, without a gap or a repeat."""
@@ -51,7 +51,9 @@ class GuestServiceStub:
     ReadFile: _grpc.UnaryStreamMultiCallable[_guest_pb2.ReadFileRequest, _guest_pb2.ReadFileResponse]
     """Reads a file."""
     WriteFile: _grpc.StreamUnaryMultiCallable[_guest_pb2.WriteFileRequest, _guest_pb2.WriteFileResponse]
-    """Writes a file; a replaced file is replaced at the end, as a whole."""
+    """Writes a file; a replaced file is replaced at the end, as a whole.  A stream that ends
+    without `done` was cut, and leaves the file as it was.
+    """
     ListDirectory: _grpc.UnaryUnaryMultiCallable[_guest_pb2.ListDirectoryRequest, _guest_pb2.ListDirectoryResponse]
     """Lists a directory."""
     Stat: _grpc.UnaryUnaryMultiCallable[_guest_pb2.StatRequest, _guest_pb2.StatResponse]
@@ -78,8 +80,8 @@ class GuestServiceAsyncStub(GuestServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Exec: _aio.StreamStreamMultiCallable[_guest_pb2.ExecRequest, _guest_pb2.ExecResponse]  # type: ignore[assignment]
     """Runs a command with live streams.  The command and everything it started are killed
-    when the stream ends early, unless it is detached.  Closing the request stream leaves
-    the input open: `ExecCloseInput` ends it.
+    when the stream ends early, unless it is detached.  Closing the request stream ends the
+    command's input, as `ExecCloseInput` does.
     """
     AttachExec: _aio.StreamStreamMultiCallable[_guest_pb2.AttachExecRequest, _guest_pb2.AttachExecResponse]  # type: ignore[assignment]
     """Continues with a detached command from byte offsets, without a gap or a repeat."""
@@ -90,7 +92,9 @@ class GuestServiceAsyncStub(GuestServiceStub):
     ReadFile: _aio.UnaryStreamMultiCallable[_guest_pb2.ReadFileRequest, _guest_pb2.ReadFileResponse]  # type: ignore[assignment]
     """Reads a file."""
     WriteFile: _aio.StreamUnaryMultiCallable[_guest_pb2.WriteFileRequest, _guest_pb2.WriteFileResponse]  # type: ignore[assignment]
-    """Writes a file; a replaced file is replaced at the end, as a whole."""
+    """Writes a file; a replaced file is replaced at the end, as a whole.  A stream that ends
+    without `done` was cut, and leaves the file as it was.
+    """
     ListDirectory: _aio.UnaryUnaryMultiCallable[_guest_pb2.ListDirectoryRequest, _guest_pb2.ListDirectoryResponse]  # type: ignore[assignment]
     """Lists a directory."""
     Stat: _aio.UnaryUnaryMultiCallable[_guest_pb2.StatRequest, _guest_pb2.StatResponse]  # type: ignore[assignment]
@@ -120,8 +124,8 @@ class GuestServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_guest_pb2.ExecResponse], _abc.AsyncIterator[_guest_pb2.ExecResponse]]:
         """Runs a command with live streams.  The command and everything it started are killed
-        when the stream ends early, unless it is detached.  Closing the request stream leaves
-        the input open: `ExecCloseInput` ends it.
+        when the stream ends early, unless it is detached.  Closing the request stream ends the
+        command's input, as `ExecCloseInput` does.
         """
 
     @_abc_1.abstractmethod
@@ -162,7 +166,9 @@ class GuestServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guest_pb2.WriteFileRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_guest_pb2.WriteFileResponse, _abc.Awaitable[_guest_pb2.WriteFileResponse]]:
-        """Writes a file; a replaced file is replaced at the end, as a whole."""
+        """Writes a file; a replaced file is replaced at the end, as a whole.  A stream that ends
+        without `done` was cut, and leaves the file as it was.
+        """
 
     @_abc_1.abstractmethod
     def ListDirectory(

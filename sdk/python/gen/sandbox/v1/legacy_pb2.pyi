@@ -225,7 +225,7 @@ class CreateRequest(_message.Message):
     """It may reach nothing; contradicts a non-empty `egress_allow`."""
     @_builtins.property
     def env_vars(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """`KEY=VALUE`, at most 64, 64 KiB in all."""
+        """`KEY=VALUE`, at most 256, 64 KiB in all."""
 
     @_builtins.property
     def egress_allow(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -651,7 +651,7 @@ class GuestExecRequest(_message.Message):
     shell: _builtins.bool
     """`argv[0]` is a shell script."""
     timeout_ms: _builtins.int
-    """Killed after this, in ms; 0 is 1 h, which is also the most."""
+    """Killed after this, in ms; 0 is 1 h, more than 1 h is refused."""
     max_output: _builtins.int
     """Killed when one of its streams crosses this many bytes; 0 is 4 MiB."""
     input: _builtins.bytes
@@ -699,7 +699,7 @@ class GuestExecResponse(_message.Message):
     OUT_TOTAL_FIELD_NUMBER: _builtins.int
     ERR_TOTAL_FIELD_NUMBER: _builtins.int
     exit_code: _builtins.int
-    """Exit code; -1 where a signal ended it."""
+    """Exit code; 128 and the signal's number where a signal ended it."""
     term_signal: _builtins.int
     """The signal that ended it; 0 for none."""
     timed_out: _builtins.bool
@@ -747,7 +747,7 @@ class GuestReadFileRequest(_message.Message):
     OFFSET_FIELD_NUMBER: _builtins.int
     MAX_BYTES_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, below /workspace, at most 4095 bytes."""
+    """Absolute, below /workspace, at most 4096 bytes."""
     offset: _builtins.int
     """First byte."""
     max_bytes: _builtins.int
@@ -810,9 +810,9 @@ class GuestWriteFileRequest(_message.Message):
     EXCLUSIVE_FIELD_NUMBER: _builtins.int
     PARENTS_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, below /workspace, at most 4095 bytes."""
+    """Absolute, below /workspace, at most 4096 bytes."""
     mode: _builtins.int
-    """Permission bits; 0 is 0644, or those of a replaced file."""
+    """Permission bits; 0 is 0644, or what a replaced file had."""
     data: _builtins.bytes
     """At most 48 KiB."""
     append: _builtins.bool
@@ -864,7 +864,7 @@ class GuestListDirRequest(_message.Message):
 
     PATH_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, /workspace or below it, at most 4095 bytes."""
+    """Absolute, /workspace or below it, at most 4096 bytes."""
     def __init__(
         self,
         *,
@@ -948,7 +948,7 @@ class GuestStatRequest(_message.Message):
 
     PATH_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, /workspace or below it, at most 4095 bytes."""
+    """Absolute, /workspace or below it, at most 4096 bytes."""
     def __init__(
         self,
         *,
@@ -1006,7 +1006,7 @@ class GuestMkdirRequest(_message.Message):
     MODE_FIELD_NUMBER: _builtins.int
     PARENTS_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, below /workspace, at most 4095 bytes."""
+    """Absolute, below /workspace, at most 4096 bytes."""
     mode: _builtins.int
     """Permission bits; 0 is 0755."""
     parents: _builtins.bool
@@ -1052,7 +1052,7 @@ class GuestRemoveRequest(_message.Message):
     PATH_FIELD_NUMBER: _builtins.int
     RECURSIVE_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Absolute, below /workspace, at most 4095 bytes."""
+    """Absolute, below /workspace, at most 4096 bytes."""
     recursive: _builtins.bool
     """A directory with all it holds."""
     def __init__(

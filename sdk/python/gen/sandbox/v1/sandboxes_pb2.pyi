@@ -49,6 +49,10 @@ class _SandboxStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SandboxS
     """Being destroyed."""
     SANDBOX_STATE_DESTROYED: _SandboxState.ValueType  # 10
     """Gone."""
+    SANDBOX_STATE_PAUSING: _SandboxState.ValueType  # 11
+    """Its virtual CPUs are being stopped."""
+    SANDBOX_STATE_RESUMING: _SandboxState.ValueType  # 12
+    """Its virtual CPUs are being started again."""
 
 class SandboxState(_SandboxState, metaclass=_SandboxStateEnumTypeWrapper):
     """Where a sandbox stands in its life."""
@@ -75,6 +79,10 @@ SANDBOX_STATE_DESTROYING: SandboxState.ValueType  # 9
 """Being destroyed."""
 SANDBOX_STATE_DESTROYED: SandboxState.ValueType  # 10
 """Gone."""
+SANDBOX_STATE_PAUSING: SandboxState.ValueType  # 11
+"""Its virtual CPUs are being stopped."""
+SANDBOX_STATE_RESUMING: SandboxState.ValueType  # 12
+"""Its virtual CPUs are being started again."""
 Global___SandboxState: _TypeAlias = SandboxState  # noqa: Y015
 
 class _NetLane:
@@ -613,7 +621,7 @@ class CreateSandboxRequest(_message.Message):
 
     @_builtins.property
     def env(self) -> _containers.MessageMap[_builtins.str, Global___EnvVar]:
-        """Variables of every command run in the sandbox: at most 64, 64 KiB in all."""
+        """Variables of every command run in the sandbox: at most 256, 64 KiB in all."""
 
     @_builtins.property
     def egress(self) -> Global___EgressPolicy:

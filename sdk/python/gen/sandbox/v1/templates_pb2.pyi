@@ -297,13 +297,13 @@ class BuildTemplateRequest(_message.Message):
     request_id: _builtins.str
     """As in `CreateSandboxRequest`."""
     name: _builtins.str
-    """Its name: a lower-case letter or digit, then at most 62 of `[a-z0-9._-]`."""
+    """Its name: a letter or digit, then at most 62 of `[a-zA-Z0-9._:/-]`."""
     memory_mib: _builtins.int
     """Memory in MiB; 0 is 512."""
     vcpu_count: _builtins.int
     """Virtual CPUs; 0 is 1."""
     disk_mib: _builtins.int
-    """Size of the root disk in MiB; 0 is the node's default."""
+    """Size of the root disk in MiB; 0 is 1024."""
     force: _builtins.bool
     """Build again where a template of the same inputs exists."""
     detach: _builtins.bool

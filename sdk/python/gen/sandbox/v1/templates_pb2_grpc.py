@@ -74,7 +74,7 @@ class TemplateServiceServicer:
     def BuildTemplate(self, request, context):
         """Builds a template and tells its progress.  What a failed build finished is kept, so
         that the next one of the same inputs continues there; nothing half-built is published.
-        A build continues when its caller leaves only if `detach` was set.
+        Without `detach` a build ends with its stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,7 @@ class TemplateServiceStub:
     BuildTemplate: _grpc.UnaryStreamMultiCallable[_templates_pb2.BuildTemplateRequest, _templates_pb2.BuildTemplateResponse]
     """Builds a template and tells its progress.  What a failed build finished is kept, so
     that the next one of the same inputs continues there; nothing half-built is published.
-    A build continues when its caller leaves only if `detach` was set.
+    Without `detach` a build ends with its stream.
     """
     ListTemplates: _grpc.UnaryUnaryMultiCallable[_templates_pb2.ListTemplatesRequest, _templates_pb2.ListTemplatesResponse]
     """The node's templates, by name, a page at a time."""
@@ -57,7 +57,7 @@ class TemplateServiceAsyncStub(TemplateServiceStub):
     BuildTemplate: _aio.UnaryStreamMultiCallable[_templates_pb2.BuildTemplateRequest, _templates_pb2.BuildTemplateResponse]  # type: ignore[assignment]
     """Builds a template and tells its progress.  What a failed build finished is kept, so
     that the next one of the same inputs continues there; nothing half-built is published.
-    A build continues when its caller leaves only if `detach` was set.
+    Without `detach` a build ends with its stream.
     """
     ListTemplates: _aio.UnaryUnaryMultiCallable[_templates_pb2.ListTemplatesRequest, _templates_pb2.ListTemplatesResponse]  # type: ignore[assignment]
     """The node's templates, by name, a page at a time."""
@@ -81,7 +81,7 @@ class TemplateServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_templates_pb2.BuildTemplateResponse], _abc.AsyncIterator[_templates_pb2.BuildTemplateResponse]]:
         """Builds a template and tells its progress.  What a failed build finished is kept, so
         that the next one of the same inputs continues there; nothing half-built is published.
-        A build continues when its caller leaves only if `detach` was set.
+        Without `detach` a build ends with its stream.
         """
 
     @_abc_1.abstractmethod
