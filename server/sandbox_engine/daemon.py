@@ -1,0 +1,215 @@
+"""The daemon, composed: what is made of what, in reading order.
+
+Nothing here decides anything.  `_Parts` wires adapters to services and services to
+doors; `Daemon.run()` starts them, owns every long-lived task, and takes them down in the
+opposite order.  SIGTERM and SIGINT stop it; VMs of leased sandboxes run on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import structlog
+
+from sandbox_engine.api.frames.server import FrameServer
+from sandbox_engine.api.rpc.server import RpcServer
+from sandbox_engine.config import Config
+from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.guest.channel import PROTOCOL, Connector
+from sandbox_engine.ids import TokenMint
+from sandbox_engine.journal.sqlite import SqliteJournal
+from sandbox_engine.observe.sdnotify import notify
+from sandbox_engine.observe.tasks import cancel, settle, spawn
+from sandbox_engine.ports.clock import SystemClock
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.execs import Execs
+from sandbox_engine.services.files import Files
+from sandbox_engine.services.leases import Reaper
+from sandbox_engine.services.node import Node
+from sandbox_engine.services.pools import CreationBudget, Pools
+from sandbox_engine.services.recovery import Recovery
+from sandbox_engine.services.requests import Requests
+from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.templates import Templates
+from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.templates.child import ChildBuilder
+from sandbox_engine.templates.store import TemplateStore
+from sandbox_engine.templates.verify import TemplateVault, verify_files
+from sandbox_engine.vmm.accel import decide
+from sandbox_engine.vmm.cgroup import Cgroups
+from sandbox_engine.vmm.process import Launcher
+from sandbox_engine.vmm.qemu.driver import QemuDriver
+
+_log = structlog.get_logger(__name__)
+
+
+class _Parts:
+    """Every part of the engine, made but not started."""
+
+    def __init__(self, config: Config, launcher: Launcher) -> None:
+        data = Path(config.data_dir)
+        clock = SystemClock()
+        cgroups = Cgroups()
+        self.store = TemplateStore(data)
+        verdict = decide(data, self.store.newest_kernel(), self.store.newest_initramfs())
+        self.driver = QemuDriver(launcher, verdict.accel, cgroups)
+        self.vault = TemplateVault(self.store, self.driver.platform, PROTOCOL)
+        self.journal = SqliteJournal(data / "journal.db")
+        self.factory = VmFactory(
+            driver=self.driver,
+            connector=Connector(),
+            journal=self.journal,
+            root=_folder(data / "vms", 0o711),
+            uids=VmUids(config.vmm_uid_base, config.vmm_uid_count),
+        )
+        self.pools = Pools(
+            vault=self.vault,
+            factory=self.factory,
+            budget=CreationBudget(config.refill_concurrency),
+            default_warm=config.default_warm,
+        )
+        self.admission = Admission(
+            node=config.max_sandboxes,
+            per_session=config.max_sandboxes_per_session,
+            per_uid=config.max_sandboxes_per_uid,
+        )
+        self.sandboxes = Sandboxes(
+            pools=self.pools,
+            factory=self.factory,
+            admission=self.admission,
+            journal=self.journal,
+            requests=Requests(self.journal, clock),
+            clock=clock,
+            mint=TokenMint.load(data / "node.key"),
+            allowed_services=tuple(config.allowed_services),
+            default_lease_s=config.default_lease_seconds,
+        )
+        self.reaper = Reaper(self.sandboxes, clock)
+        self.recovery = Recovery(
+            journal=self.journal,
+            factory=self.factory,
+            admission=self.admission,
+            sandboxes=self.sandboxes,
+        )
+        sessions = Sessions(self.sandboxes)
+        execs, files = Execs(self.sandboxes), Files(self.sandboxes)
+        templates = Templates(
+            shelf=self.store,
+            builder=ChildBuilder(data),
+            pools=self.pools,
+            verify=verify_files,
+        )
+        node = Node(
+            pools=self.pools,
+            admission=self.admission,
+            platform=self.driver.platform,
+            accel=verdict.accel,
+            accel_reason=verdict.reason,
+            cgroups=cgroups.describe(),
+        )
+        self.frames = FrameServer(
+            sandboxes=self.sandboxes,
+            execs=execs,
+            files=files,
+            sessions=sessions,
+            path=Path(config.engine_socket),
+            allowed_uids=config.allowed_uids,
+        )
+        self.rpc = RpcServer(
+            sandboxes=self.sandboxes,
+            execs=execs,
+            files=files,
+            sessions=sessions,
+            templates=templates,
+            node=node,
+            path=Path(config.grpc_socket),
+            listen=config.grpc_listen,
+            tokens=config.grpc_tokens,
+        )
+
+
+class Daemon:
+    """One engine on one data folder."""
+
+    def __init__(self, config: Config, launcher: Launcher) -> None:
+        self._config, self._launcher = config, launcher
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until told to stop.  Raises an `EngineError` where it cannot start."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        async with AsyncExitStack() as stack:
+            stack.callback(self._launcher.close)
+            stack.enter_context(_lock(Path(self._config.data_dir)))
+            parts = _Parts(self._config, self._launcher)
+            stack.callback(parts.journal.close)
+            await parts.recovery.run()
+            await self._serve(parts, stack)
+            await self._stop.wait()
+            notify("STOPPING=1")
+            _log.info("stopping")
+        _log.info("stopped")
+
+    async def _serve(self, parts: _Parts, stack: AsyncExitStack) -> None:
+        stack.callback(parts.vault.close)
+        stack.push_async_callback(settle)
+        stack.push_async_callback(parts.pools.close)
+        for part, name in (
+            (parts.reaper.run(), "reaper"),
+            (parts.journal.run_checkpoints(), "journal checkpoints"),
+        ):
+            stack.push_async_callback(cancel, spawn(part, name=name))
+        await parts.frames.start()
+        stack.push_async_callback(parts.frames.stop)
+        await parts.rpc.start()
+        stack.push_async_callback(parts.rpc.stop)
+        for pool in self._config.pools:
+            parts.pools.configure(pool.template, warm=pool.warm, waiting=pool.waiting)
+        notify("READY=1")
+        _log.info(
+            "serving",
+            frames=self._config.engine_socket,
+            grpc=self._config.grpc_socket,
+            accel=parts.driver.accel,
+        )
+
+
+class _lock:  # noqa: N801 - used as a context manager, like the functions of contextlib
+    """One engine a data folder: holds its lock file, or says who does."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._fd = -1
+
+    def __enter__(self) -> None:
+        if os.geteuid() != 0:
+            raise InvalidArgument("user", "the engine runs as root: VMMs get users of their own")
+        _folder(self._data, 0o711)
+        self._fd = os.open(self._data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._fd)
+            raise InvalidArgument(
+                "data_dir", f"another engine runs on {self._data}; stop it or use another folder"
+            ) from error
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+
+def _folder(path: Path, mode: int) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=mode)
+        path.chmod(mode)
+    except OSError as error:
+        raise InvalidArgument("data_dir", f"cannot make {path}: {error.strerror}") from error
+    return path

@@ -1,0 +1,58 @@
+"""Fixtures every test may use, named by what is ready when they are handed over."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.engine import CACHE, Engine, build_template, engine
+
+BASE = "base"
+BASE_MEMORY_MIB = 256
+
+
+@pytest.fixture(scope="session")
+def base_template() -> str:
+    """A template of Debian with git and Python, baked once; its name."""
+    build_template(
+        BASE,
+        "debian:bookworm",
+        include=["git", "python3"],
+        memory_mib=BASE_MEMORY_MIB,
+        vcpus=1,
+        disk_mib=1024,
+    )
+    return BASE
+
+
+@pytest.fixture(scope="session")
+def busybox_tree() -> Path:
+    """A root folder that holds busybox and nothing else: no libc, no Python."""
+    tree = CACHE / "busybox-tree"
+    (tree / "bin").mkdir(parents=True, exist_ok=True)
+    (tree / "etc").mkdir(exist_ok=True)
+    busybox = tree / "bin" / "busybox"
+    if not busybox.exists():
+        busybox.write_bytes(Path("/bin/busybox").read_bytes())
+        busybox.chmod(0o755)
+        for name in subprocess.check_output([str(busybox), "--list"], text=True).split():
+            if name != "busybox":
+                (tree / "bin" / name).symlink_to("busybox")
+    return tree
+
+
+@pytest.fixture(scope="session")
+def busybox_template(busybox_tree: Path) -> str:
+    """A template of that tree; its name."""
+    build_template("busybox", f"dir:{busybox_tree}", memory_mib=128, vcpus=1, disk_mib=64)
+    return "busybox"
+
+
+@pytest.fixture(scope="session")
+def shared_engine(base_template: str) -> Iterator[Engine]:
+    """One running engine for tests that leave nothing behind: a pool of two of `base`."""
+    with engine(pools=[{"template": base_template, "warm": 2, "waiting": 1}]) as made:
+        yield made

@@ -1,0 +1,153 @@
+"""A real engine for tests: `sandbox-engined` as its own process on a folder of its own.
+
+Templates are baked once and kept by content in the checkout's cache; every engine gets
+them by links, and everything else (VMs, journal, sockets) in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "test"
+SHARED = ("templates", "store", "cache", "work")
+"""Folders of the data folder that hold templates and what they are made of."""
+START_TIMEOUT_S = 60.0
+
+
+class Engine:
+    """One data folder and, while `start()`ed, the daemon on it."""
+
+    def __init__(self, data: Path, **config: Any) -> None:
+        self.data = data
+        self.engine_socket = data / "engine.sock"
+        self.grpc_socket = data / "grpc.sock"
+        self.log = data / "engine.log"
+        self.config: dict[str, Any] = {
+            "data_dir": str(data),
+            "engine_socket": str(self.engine_socket),
+            "grpc_socket": str(self.grpc_socket),
+            "vmm_uid_base": 710_000,
+            **config,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The daemon's."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start the daemon and wait until it says that it serves."""
+        config = self.data / "config.json"
+        config.write_bytes(msgspec.json.encode(self.config))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, self.log.open("ab") as log:
+            notify = self.data / "notify.sock"
+            notify.unlink(missing_ok=True)
+            ready.bind(str(notify))
+            ready.settimeout(START_TIMEOUT_S)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "sandbox_engine", "--config", str(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"NOTIFY_SOCKET": str(notify)},
+            )
+            try:
+                assert ready.recv(64) == b"READY=1"
+            except TimeoutError:
+                self.kill()
+                raise AssertionError(f"the engine did not start:\n{self.tail()}") from None
+
+    def stop(self) -> None:
+        """SIGTERM, and wait for an orderly end."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            status = self._process.wait(timeout=60)
+            self._process = None
+            assert status == 0, f"the engine ended with {status}:\n{self.tail()}"
+
+    def kill(self) -> None:
+        """SIGKILL: nothing of it is told."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def restart(self) -> None:
+        """Kill, and start again on the same folder."""
+        self.kill()
+        self.start()
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return self.log.read_text(errors="replace")[-4000:]
+
+    def vmm_pids(self) -> list[int]:
+        """Processes whose working folder is one of this engine's VMs."""
+        return processes_below(self.data / "vms")
+
+    def vm_folders(self) -> list[str]:
+        """Names below its `vms` folder."""
+        folder = self.data / "vms"
+        return sorted(os.listdir(folder)) if folder.exists() else []
+
+
+def processes_below(folder: Path) -> list[int]:
+    """Processes whose working folder lies below `folder`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").readlink().is_relative_to(folder):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@contextmanager
+def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator[Engine]:
+    """An engine on a new folder; stopped, and everything of it gone, at the end."""
+    data = Path(tempfile.mkdtemp(prefix="sbx-", dir="/tmp"))
+    data.chmod(0o711)
+    if share:
+        for name in SHARED:
+            (CACHE / name).mkdir(parents=True, exist_ok=True)
+            (data / name).symlink_to(CACHE / name)
+    made = Engine(data, **config)
+    try:
+        if start:
+            made.start()
+        yield made
+        made.stop()
+    finally:
+        made.kill()
+        for pid in processes_below(data):
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def build_template(name: str, source: str, **options: Any) -> None:
+    """Bake a template into the shared cache; instant when it is there."""
+    request = {"name": name, "source": source, **options}
+    subprocess.run(
+        [
+            sys.executable, "-m", "sandbox_engine.builder",
+            "--data-dir", str(CACHE), "--request", msgspec.json.encode(request).decode(),
+        ],
+        check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+    )  # fmt: skip
