@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools.codegen import c_messages
 from tools.codegen.buf import ROOT, buf
 from tools.codegen.outputs import differences, publish, stale
 
@@ -30,6 +31,10 @@ def generate(into: Path) -> bool:
     for template in sorted(ROOT.glob("buf.gen*.yaml")):
         if not buf("generate", "--template", template, "--output", into):
             return False
+    source = into / c_messages.OUTPUT.relative_to(ROOT)
+    source.mkdir(parents=True)
+    for name, text in c_messages.generate(c_messages.load()).items():
+        (source / name).write_text(text)
     (into / IMAGE).parent.mkdir(parents=True, exist_ok=True)
     return buf("build", "--exclude-source-info", "--output", into / IMAGE)
 

@@ -10,6 +10,8 @@ import shutil
 from pathlib import Path
 
 BY_HAND = {"__init__.py", "py.typed"}
+MIXED = {Path("proto"), Path("sdk/c/src")}
+"""Folders of sources that hold a generated file too: nothing in them is ever stale."""
 
 
 def _files(tree: Path) -> set[Path]:
@@ -19,8 +21,7 @@ def _files(tree: Path) -> set[Path]:
 def stale(fresh: Path, committed: Path) -> list[Path]:
     """Committed files beside generated ones that are generated no longer."""
     made = _files(fresh)
-    # A folder of sources may hold one generated file (proto/image.binpb): not ours to clean.
-    folders = {path.parent for path in made if path.parts[0] != "proto"}
+    folders = {path.parent for path in made} - MIXED
     return sorted(
         path
         for folder in folders
