@@ -1,0 +1,50 @@
+"""`make bench`: measure, print the table, keep it under `results/` and in the README."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime
+
+import uvloop
+
+from tests.bench import clones, doors
+from tests.bench.measure import Row, host_facts, table
+from tests.support.engine import ROOT, build_template
+
+MARKS = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Measure everything; `--no-readme` leaves the README as it is."""
+    build_template(
+        "base",
+        "debian:bookworm",
+        include=["git", "python3"],
+        memory_mib=256,
+        vcpus=1,
+        disk_mib=1024,
+    )
+    rows = uvloop.run(_clones())
+    rows += doors.rows()
+    text = f"{host_facts()}\n\n{table(rows)}\n"
+    print(text)
+    results = ROOT / "results" / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.md"
+    results.parent.mkdir(exist_ok=True)
+    results.write_text(text)
+    if "--no-readme" not in sys.argv:
+        readme = ROOT / "README.md"
+        readme.write_text(MARKS.sub(lambda m: f"{m[1]}{text}{m[2]}", readme.read_text()))
+
+
+async def _clones() -> list[Row]:
+    async with clones.bench() as parts:
+        return [
+            *await clones.clone_rows(parts),
+            *await clones.exec_rows(parts),
+            await clones.burst_row(parts),
+        ]
+
+
+if __name__ == "__main__":
+    main()
