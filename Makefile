@@ -71,6 +71,7 @@ bench: setup ## measure, and put the table into README.md and results/
 .PHONY: codegen
 codegen: setup ## write the generated code anew
 	@$(PYTHON) -m tools.codegen
+	@$(PYTHON) -m tools.diagram
 
 .PHONY: fmt
 fmt: setup ## format, and mend what the linter can mend

