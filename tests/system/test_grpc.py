@@ -141,7 +141,7 @@ def test_a_lease_ends_the_sandbox(channel: grpc.Channel) -> None:
 def test_an_attach_stream_holds_what_was_made_under_it(channel: grpc.Channel) -> None:
     stub = sandboxes_pb2_grpc.SandboxServiceStub(channel)
     attached = stub.Attach(sandboxes_pb2.AttachRequest())
-    session = next(attached).session
+    session = next(attached).ready.attach_session
     request = sandboxes_pb2.CreateSandboxRequest(template="base", attach_session=session)
     request.pool_wait.FromSeconds(60)
     sandbox = stub.CreateSandbox(request).sandbox
