@@ -271,7 +271,7 @@ SANDBOX_API void sandbox_cleanup(void);
 SANDBOX_API sandbox_error_t sandbox_exec(sandbox_handle_t* handle, const sandbox_exec_spec_t* spec,
                                          sandbox_exec_result_t* out_result);
 
-/** Free what a result holds and clear it.  NULL and a cleared result are allowed. */
+/** Free the two streams of a result; a second time does nothing, nor does NULL. */
 SANDBOX_API void sandbox_exec_result_free(sandbox_exec_result_t* result);
 
 /**

@@ -5,8 +5,6 @@
 #include "guest.h"
 #include "sized.h"
 
-enum { RESULT_SIZE = END_OF(sandbox_exec_result_t, err_total) };
-
 static sandbox_error_t check(const sandbox_exec_spec_t* spec)
 {
     if (!spec->argv || !spec->argv[0] || (spec->stdin_len && !spec->stdin_data) ||
@@ -105,7 +103,7 @@ sandbox_error_t sandbox_exec(sandbox_handle_t* handle, const sandbox_exec_spec_t
                              sandbox_exec_result_t* out_result)
 {
     return sandbox_exec_sized(handle, spec, END_OF(sandbox_exec_spec_t, flags), out_result,
-                              RESULT_SIZE);
+                              END_OF(sandbox_exec_result_t, err_total));
 }
 
 void sandbox_exec_result_free(sandbox_exec_result_t* result)
@@ -113,6 +111,7 @@ void sandbox_exec_result_free(sandbox_exec_result_t* result)
     if (result) {
         free(result->out);
         free(result->err);
-        memset(result, 0, RESULT_SIZE); /* what every header has */
+        result->out = result->err = NULL; /* and not all of it: its size is the caller's */
+        result->out_len = result->err_len = 0;
     }
 }
