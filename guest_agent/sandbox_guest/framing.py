@@ -67,47 +67,58 @@ def bulk_header(kind: FrameKind, size: int) -> bytes:
 class FrameDecoder:
     """Cuts a byte stream into messages."""
 
-    __slots__ = ("_buffer", "_kind", "_left")
+    __slots__ = ("_buffer", "_kind", "_left", "_need")
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._buffer = bytearray()  # the start of what has not arrived whole
+        self._need = 0  # how long that must be before it is looked at again
         self._kind = 0
         self._left = 0  # bytes of a bulk message still to come
 
     def feed(self, data: bytes) -> list[Message]:
         """Absorb `data`; return what it completed.  A raise ends the stream."""
-        if self._left >= len(data) and not self._buffer:  # the common case of a bulk stream
+        kept = self._buffer
+        if kept:
+            kept += data
+            if len(kept) < self._need:
+                return []
+            data = bytes(kept)
+            kept.clear()
+        if self._left >= len(data):  # the common case of a bulk stream
             self._left -= len(data)
             return [(self._kind, data)] if data else []
-        self._buffer += data
         messages: list[Message] = []
-        while self._take(messages):
-            pass
+        at, end = 0, len(data)
+        while at < end:
+            start = at
+            at = self._take(data, at, messages)
+            if at == start:
+                kept += data[at:]
+                break
         return messages
 
-    def _take(self, messages: list[Message]) -> bool:
-        buffer = self._buffer
+    def _take(self, data: bytes, at: int, messages: list[Message]) -> int:
+        """Where the next message starts; `at` itself if `_need` bytes are not here yet."""
         if self._left:
-            piece = bytes(buffer[: self._left])
-            if piece:
-                del buffer[: len(piece)]
-                self._left -= len(piece)
-                messages.append((self._kind, piece))
-            return bool(piece)
-        if len(buffer) < HEADER.size:
-            return False
-        kind, size = HEADER.unpack_from(buffer)
+            piece = data[at : at + self._left]
+            self._left -= len(piece)
+            messages.append((self._kind, piece))
+            return at + len(piece)
+        body = at + HEADER.size
+        self._need = HEADER.size
+        if len(data) < body:
+            return at
+        size: int
+        kind, size = HEADER.unpack_from(data, at)
         if not FrameKind.CONTROL <= kind <= FrameKind.DATA:
             raise FramingError(f"unknown message kind {kind}")
         if kind != FrameKind.CONTROL:
-            del buffer[: HEADER.size]
             self._kind, self._left = kind, size
-            return True
+            return body
         if size > MAX_CONTROL:
             raise FramingError(f"a control message of {size} bytes; the limit is {MAX_CONTROL}")
-        end = HEADER.size + size
-        if len(buffer) < end:
-            return False
-        messages.append((FrameKind.CONTROL, bytes(buffer[HEADER.size : end])))
-        del buffer[:end]
-        return True
+        self._need += size
+        if len(data) < body + size:
+            return at
+        messages.append((FrameKind.CONTROL, data[body : body + size]))
+        return body + size

@@ -38,6 +38,8 @@ WINDOW = 1 << 20
 """Bytes of one stream that may be in flight in one direction."""
 MAX_PAYLOAD = 1 << 18
 """Largest payload of one frame: bounds how long a bulk stream can delay its neighbours."""
+MAX_CONTROL = 1024
+"""Largest payload of a frame that is neither data nor a greeting."""
 MAX_GREETING = 1 << 20
 GREETING_FIXED = len(MAGIC) + NONCE_SIZE
 
@@ -191,7 +193,8 @@ class Mux:
         self._role = role
         self._streams: dict[int, _Stream] = {}
         self._next = 1 if role is Role.HOST else 2
-        self._in = bytearray()
+        self._in = bytearray()  # the start of what has not arrived whole
+        self._need = 0  # how long that must be before it is looked at again
         self._bulk_stream = 0  # stream of the DATA frame being received
         self._bulk_left = 0  # its bytes still to come
         self._out: list[bytes] = []
@@ -272,6 +275,16 @@ class Mux:
             out.append(bytes(piece))
         return allowed
 
+    def send_message(self, stream: int, header: bytes, body: bytes) -> bool:
+        """Queue `header` and `body` as one frame, uncopied; False if credit lacks for both."""
+        size = len(header) + len(body)
+        state = self._streams.get(stream)
+        if state is None or state.finished or state.credit < size or size > MAX_PAYLOAD:
+            return False
+        state.credit -= size
+        self._out += (HEADER.pack(Kind.DATA, 0, 0, stream, size) + header, body)
+        return True
+
     def credit(self, stream: int) -> int:
         """How many bytes `send()` would take on `stream` now."""
         state = self._streams.get(stream)
@@ -287,6 +300,10 @@ class Mux:
             state.window += state.ungranted
             self._frame(Kind.CREDIT, stream, state.ungranted.to_bytes(4, "big"))
             state.ungranted = 0
+
+    def knows(self, stream: int) -> bool:
+        """Whether `stream` has not ended in both directions."""
+        return stream in self._streams
 
     def finish(self, stream: int) -> None:
         """Send no more on `stream` (half-close)."""
@@ -312,59 +329,69 @@ class Mux:
     def receive(self, data: bytes) -> list[Event]:
         """Absorb bytes of the link; return what they meant.
 
-        A broken frame ends the epoch: the list then closes with `Lost`, and what
-        follows in `data` is searched for a greeting.
+        A broken frame ends the epoch: the list then holds `Lost`, and what follows in
+        `data` is searched for a greeting.  A greeting ends whatever came before it in
+        the list, so the list never mixes streams of two epochs.
         """
+        kept = self._in
+        if kept:
+            kept += data
+            if len(kept) < self._need:
+                return []
+            data = bytes(kept)
+            kept.clear()
         events: list[Event] = []
-        buffer = self._in
-        buffer += data
-        while buffer:
-            if not self.open:
-                if not self._find_greeting(events):
-                    break
-            elif self._bulk_left:
-                self._take_bulk(events)
-            else:
+        at, end = 0, len(data)
+        while at < end:
+            start = at
+            if self._bulk_left:
+                at = self._take_bulk(data, at, events)
+            elif self.open:
                 try:
-                    if not self._take_frame(events):
-                        break
+                    at = self._take_frame(data, at, events)
                 except MuxError as error:
                     self._forget()
                     events.append(Lost(str(error)))
+                    continue
+            else:
+                at = self._find_greeting(data, at, events)
+            if at == start and self._need > end - at:
+                kept += data[at:]
+                break
         return events
 
-    def _take_bulk(self, events: list[Event]) -> None:
-        size = min(self._bulk_left, len(self._in))
-        piece = bytes(self._in[:size])
-        del self._in[:size]
+    def _take_bulk(self, data: bytes, at: int, events: list[Event]) -> int:
+        size = min(self._bulk_left, len(data) - at)
         self._bulk_left -= size
-        stream = self._bulk_stream
-        if stream in self._streams:
-            events.append(Data(stream, piece))
+        if self._bulk_stream in self._streams:
+            piece = data if size == len(data) else data[at : at + size]
+            events.append(Data(self._bulk_stream, piece))
+        return at + size
 
-    def _take_frame(self, events: list[Event]) -> bool:
-        buffer = self._in
-        if len(buffer) < HEADER.size:
-            return False
-        kind, _, port, stream, length = HEADER.unpack_from(buffer)
+    def _take_frame(self, data: bytes, at: int, events: list[Event]) -> int:
+        """Where the next frame starts; `at` itself if `_need` bytes are not here yet."""
+        body = at + HEADER.size
+        self._need = HEADER.size
+        if len(data) < body:
+            return at
+        length: int
+        kind, _, port, stream, length = HEADER.unpack_from(data, at)
         if kind == Kind.DATA:
             if length > MAX_PAYLOAD:
                 raise MuxError(f"a frame of {length} bytes; the limit is {MAX_PAYLOAD}")
             self._begin_bulk(stream, length)
-            del buffer[: HEADER.size]
-            return True
+            return body
         if kind in (Kind.HELLO, Kind.WELCOME):
             self.open = False  # found again, and checked, by `_find_greeting`
-            return True
-        if not 0 < kind <= Kind.RESUMED or length > 1024:
+            return at
+        if not 0 < kind <= Kind.RESUMED or length > MAX_CONTROL:
             raise MuxError(f"no frame starts with kind {kind}, length {length}")
-        end = HEADER.size + length
-        if len(buffer) < end:
-            return False
-        payload = bytes(buffer[HEADER.size : end])
-        del buffer[:end]
-        self._control(Kind(kind), port, stream, payload, events)
-        return True
+        self._need += length
+        end = body + length
+        if len(data) < end:
+            return at
+        self._control(Kind(kind), port, stream, data[body:end], events)
+        return end
 
     def _begin_bulk(self, stream: int, length: int) -> None:
         state = self._streams.get(stream)
@@ -414,41 +441,36 @@ class Mux:
             del self._streams[stream]
             events.append(WasReset(stream, payload.decode(errors="replace")))
 
-    def _find_greeting(self, events: list[Event]) -> bool:
-        """Skip to a greeting meant for this end and consume it; False to wait for bytes."""
-        buffer = self._in
-        at = buffer.find(MAGIC)
-        if at < 0:
-            keep = HEADER.size + len(MAGIC) - 1
-            del buffer[:-keep]
-            return False
-        if at < HEADER.size:  # its header never came
-            del buffer[: at + len(MAGIC)]
-            return True
-        kind, _, _, _, length = HEADER.unpack_from(buffer, at - HEADER.size)
+    def _find_greeting(self, data: bytes, at: int, events: list[Event]) -> int:
+        """Skip to a greeting meant for this end and consume it; as `_take_frame`."""
+        found = data.find(MAGIC, at + HEADER.size)
+        if found < 0:
+            # Its header and all but the last byte of the magic may be here already.
+            self._need = HEADER.size + len(MAGIC)
+            return max(at, len(data) - self._need + 1)
+        start = found - HEADER.size
+        length: int
+        kind, _, _, _, length = HEADER.unpack_from(data, start)
         expected = Kind.HELLO if self._role is Role.GUEST else Kind.WELCOME
         if kind != expected or not GREETING_FIXED <= length <= MAX_GREETING:
-            del buffer[: at + len(MAGIC)]
-            return True
-        if len(buffer) < at + length:
-            del buffer[: at - HEADER.size]
-            return False
-        nonce = bytes(buffer[at + len(MAGIC) : at + GREETING_FIXED])
-        body = bytes(buffer[at + GREETING_FIXED : at + length])
-        del buffer[: at + length]
-        self._greeted(nonce, body, events)
-        return True
+            return found + 1
+        self._need = HEADER.size + length
+        if len(data) < found + length:
+            return start
+        nonce = data[found + len(MAGIC) : found + GREETING_FIXED]
+        self._greeted(nonce, data[found + GREETING_FIXED : found + length], events)
+        return found + length
 
     def _greeted(self, nonce: bytes, body: bytes, events: list[Event]) -> None:
         if self._role is Role.GUEST:
             self._streams.clear()
             self._next = 2
             self.quiet = False
-            events.append(Hello(nonce, body))
+            events[:] = [Hello(nonce, body)]
             self.open = True  # frames may follow at once; replies wait for `welcome()`
         elif nonce == self._nonce:
             self.open = True
-            events.append(Welcome(body))
+            events[:] = [Welcome(body)]
 
     # -- shared ------------------------------------------------------------------
 

@@ -1,0 +1,22 @@
+"""The parts of the agent that operations use, put together once by `main`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox_guest.cgroups import Cgroups
+from sandbox_guest.identity import Identity
+from sandbox_guest.places import Places
+from sandbox_guest.process import Launcher
+from sandbox_guest.variables import Variables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """See each part."""
+
+    places: Places
+    cgroups: Cgroups
+    variables: Variables
+    launcher: Launcher
+    identity: Identity

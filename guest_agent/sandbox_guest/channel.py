@@ -1,0 +1,170 @@
+"""The channel: a `Mux` on the link, its streams, and what an epoch means to the guest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from sandbox_guest import mux as wire
+from sandbox_guest.framing import FramingError, parse_control
+from sandbox_guest.mux import Mux, Role
+from sandbox_guest.stream import Stream
+from sandbox_guest.tasks import log
+
+
+class ByteLink(Protocol):
+    """What carries the channel; `link.Link` is the real one."""
+
+    def start(self, receive: Callable[[bytes], None], lost: Callable[[], None]) -> None:
+        """Hand every chunk to `receive`; call `lost` each time the host closed its end."""
+
+    def send(self, chunks: list[bytes]) -> None:
+        """Write `chunks`, in order, after what was sent before."""
+
+    def discard(self) -> None:
+        """Forget what has not been written."""
+
+
+class Machine(Protocol):
+    """What the channel asks of the rest of the agent between epochs."""
+
+    def greet(self, body: dict[str, object]) -> bytes:
+        """Apply the identity of a greeting, let the workload run; return the welcome."""
+
+    def quiesce(self) -> None:
+        """Stop the workload and write out what it wrote."""
+
+    def resume(self) -> None:
+        """Let the workload run on."""
+
+
+class Channel:
+    """Dispatches what arrives; sends what streams queue.
+
+    Invariants
+        Events of one chunk are handled before anything is sent: answers travel together.
+        Nothing is sent between QUIESCED and what ends it.
+    """
+
+    def __init__(
+        self, link: ByteLink, machine: Machine, accept: dict[int, Callable[[Stream], None]]
+    ) -> None:
+        self.mux = Mux(Role.GUEST)
+        self._link = link
+        self._machine = machine
+        self._accept = accept
+        self._streams: dict[int, Stream] = {}
+        self._handling = False
+
+    def start(self) -> None:
+        """Begin to read the link."""
+        self._link.start(self._receive, self._lose)
+
+    def open(self, port: int) -> Stream | None:
+        """Open a stream towards `port` of the host; None while no host is there."""
+        if not self.mux.open or self.mux.quiet:
+            return None
+        number = self.mux.open_stream(port)
+        stream = self._streams[number] = Stream(self, number, port)
+        self.flush()
+        return stream
+
+    def flush(self) -> None:
+        """Write what is queued; inside `_receive` that is done once, at its end."""
+        if not self._handling and not self.mux.quiet:
+            chunks = self.mux.take()
+            if chunks:
+                self._link.send(chunks)
+
+    def finish(self, stream: int) -> None:
+        """End our direction of `stream`."""
+        self.mux.finish(stream)
+        self._forget_ended(stream)
+        self.flush()
+
+    def reset(self, stream: int, message: str) -> None:
+        """End both directions of `stream`."""
+        self.mux.reset(stream, message)
+        self._streams.pop(stream, None)
+        self.flush()
+
+    def _receive(self, data: bytes) -> None:
+        self._handling = True
+        try:
+            for event in self.mux.receive(data):
+                self._handle(event)
+        finally:
+            self._handling = False
+            self.flush()
+
+    def _handle(self, event: wire.Event) -> None:
+        match event:
+            case wire.Data():
+                if (stream := self._streams.get(event.stream)) is not None:
+                    stream.feed(event.data)
+                else:
+                    self.mux.grant(event.stream, len(event.data))
+            case wire.Writable():
+                if (stream := self._streams.get(event.stream)) is not None:
+                    stream.writable()
+            case wire.Opened():
+                self._opened(event.stream, event.port)
+            case wire.Finished():
+                if (stream := self._streams.get(event.stream)) is not None:
+                    stream.peer_finished()
+                    self._forget_ended(event.stream)
+            case wire.WasReset():
+                if (stream := self._streams.pop(event.stream, None)) is not None:
+                    stream.lose()
+            case _:
+                self._handle_epoch(event)
+
+    def _handle_epoch(self, event: wire.Event) -> None:
+        match event:
+            case wire.Hello():
+                self._hello(event)
+            case wire.Quiesce():
+                self._machine.quiesce()
+                self.mux.quiesced()
+                self._link.send(self.mux.take())
+            case wire.Resume():
+                self._machine.resume()
+                self.mux.resumed()
+            case wire.Lost():
+                log(f"channel lost: {event.reason}")
+                self._drop_streams()
+
+    def _opened(self, number: int, port: int) -> None:
+        accept = self._accept.get(port)
+        if accept is None:
+            self.mux.reset(number, f"nothing listens on port {port}")
+            return
+        stream = self._streams[number] = Stream(self, number, port)
+        accept(stream)
+
+    def _hello(self, event: wire.Hello) -> None:
+        """A new epoch: whatever belongs to the old one dies before the workload may run."""
+        self._drop_streams()
+        self.mux.take()
+        self._link.discard()
+        try:
+            body = parse_control(event.body)
+        except FramingError as error:
+            log(f"a greeting without sense: {error}")
+            body = {}
+        self.mux.welcome(event.nonce, self._machine.greet(body))
+
+    def _lose(self) -> None:
+        self.mux.lose()
+        self.mux.take()
+        self._drop_streams()
+
+    def _drop_streams(self) -> None:
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            stream.lose()
+
+    def _forget_ended(self, stream: int) -> None:
+        """The mux forgets a stream that ended both ways; so do we."""
+        if not self.mux.knows(stream):
+            self._streams.pop(stream, None)

@@ -1,0 +1,55 @@
+"""`info`, `ping`, `sync`, `clock`, `configure`: the machine itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+import sandbox_guest
+from sandbox_guest.agent import Agent
+from sandbox_guest.framing import Control
+from sandbox_guest.identity import set_clock
+from sandbox_guest.ops import fields
+from sandbox_guest.stream import Stream
+
+DONE: Control = {"type": "done"}
+
+
+def ping(_agent: Agent, _stream: Stream, _request: Control) -> Control:
+    """Answer."""
+    return {"type": "pong"}
+
+
+def info(agent: Agent, _stream: Stream, _request: Control) -> Control:
+    """What this guest is."""
+    system = os.uname()
+    return {
+        "type": "info",
+        "agent_version": sandbox_guest.__version__,
+        "kernel": system.release,
+        "hostname": system.nodename,
+        "boot_id": agent.identity.boot_id,
+        "uptime_ms": round(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000),
+        "clock_ns": time.time_ns(),
+    }
+
+
+async def sync(_agent: Agent, _stream: Stream, _request: Control) -> Control:
+    """Write out every filesystem.  In a thread: the loop goes on meanwhile."""
+    await asyncio.to_thread(os.sync)
+    return DONE
+
+
+def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Step the wall clock to `clock_ns`."""
+    set_clock(fields.number(request, "clock_ns", 0, least=1))
+    return DONE
+
+
+def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Replace what is named: `env`, the sandbox's own variables."""
+    variables = fields.variables(request, "env")
+    if variables is not None:
+        agent.variables.set_own(variables)
+    return DONE

@@ -1,0 +1,94 @@
+"""Serve port 2: one operation a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from sandbox_guest.agent import Agent
+from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
+from sandbox_guest.ops import exec as run_command
+from sandbox_guest.ops import machine
+from sandbox_guest.ops.errors import OpError, Status, as_op_error, reply
+from sandbox_guest.stream import Stream, StreamGone
+from sandbox_guest.tasks import log, spawn
+
+MAX_AT_ONCE = 16
+
+Answer = Control | Coroutine[Any, Any, Control | None] | None
+"""At once, later, or by the operation itself, which then owns the stream."""
+Operation = Callable[[Agent, Stream, Control], Answer]
+
+OPERATIONS: dict[str, Operation] = {
+    "exec": run_command.run,
+    "info": machine.info,
+    "ping": machine.ping,
+    "sync": machine.sync,
+    "clock": machine.clock,
+    "configure": machine.configure,
+}
+
+
+class EngineServer:
+    """Accepts the engine's streams."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def accept(self, stream: Stream) -> None:
+        """Serve the operation that the first message of `stream` names."""
+        stream.on_message = lambda: self._begin(stream)
+
+    def _begin(self, stream: Stream) -> None:
+        stream.on_message = None
+        if not stream.waiting:  # ended before it asked for anything
+            stream.finish()
+            return
+        try:
+            answer = self._answer(stream)
+        except Exception as error:  # noqa: BLE001 - one operation's fault must not end the agent
+            _fail(stream, error)
+            return
+        if isinstance(answer, dict):
+            stream.send(answer, last=True)
+        elif answer is not None:
+            task = spawn(_later(stream, answer), name="operation")
+            stream.on_gone = lambda: _cancel(task)
+
+    def _answer(self, stream: Stream) -> Answer:
+        kind, body = stream.pop()
+        if kind != FrameKind.CONTROL:
+            raise OpError(Status.BAD_REQUEST, "an operation begins with a control message")
+        try:
+            request = parse_control(body)
+        except FramingError as error:
+            raise OpError(Status.BAD_REQUEST, str(error)) from None
+        operation = OPERATIONS.get(str(request.get("op")))
+        if operation is None:
+            raise OpError(Status.BAD_REQUEST, f"no operation {request.get('op')!r}")
+        return operation(self._agent, stream, request)
+
+
+async def _later(stream: Stream, answer: Coroutine[Any, Any, Control | None]) -> None:
+    try:
+        message = await answer
+    except StreamGone:
+        return
+    except Exception as error:  # noqa: BLE001 - as in `_begin`
+        _fail(stream, error)
+        return
+    stream.on_gone = None
+    if message is not None:
+        stream.send(message, last=True)
+
+
+def _cancel(task: Any) -> None:
+    task.cancel()
+
+
+def _fail(stream: Stream, error: Exception) -> None:
+    failure = as_op_error(error)
+    if failure is None:
+        log("an operation failed", error)
+        failure = OpError(Status.IO, f"{type(error).__name__}: {error}")
+    stream.send(reply(failure), last=True)
