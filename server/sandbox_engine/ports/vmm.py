@@ -101,7 +101,7 @@ class Machine(Protocol):
         """Run them again.  Idempotent."""
 
     async def save_state(self, fd: int) -> None:
-        """Write device state without RAM to `fd`: the machine is paused, RAM is `memory_file`."""
+        """Write device state, without RAM, to `fd`.  The machine is paused."""
 
     async def kill(self) -> None:
         """End the process and wait until it is gone.  Never raises; idempotent."""

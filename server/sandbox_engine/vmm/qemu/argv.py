@@ -59,6 +59,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors) -> list[str]:
         "-kernel", _path(fds.kernel),
         "-initrd", _path(fds.initramfs),
         "-append", COMMAND_LINE,
+        "-global", "migration.send-configuration=off",  # device state is saved without it
         "-blockdev", _root(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",

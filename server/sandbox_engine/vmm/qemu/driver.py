@@ -29,6 +29,7 @@ from sandbox_engine.vmm.qemu.monitor import Monitor
 MONITOR_SOCKET = "monitor.sock"
 CHANNEL_SOCKET = "channel.sock"
 LOG = "vmm.log"
+STATE = "devices.state"
 STARTUP_TIMEOUT_S = 20.0
 """From process start to its monitor's greeting; 50 ms is usual, a loaded host needs more."""
 LOAD_TIMEOUT_S = 60.0
@@ -59,14 +60,16 @@ class QemuMachine:
         self._monitor = await Monitor.connect(path, self._event, STARTUP_TIMEOUT_S)
         self._state_fd = state_fd
         if state_fd is not None:
-            await self._ignore_shared()
+            await self._run(
+                "migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}]
+            )
 
     async def start(self) -> None:
         """See `ports.vmm.Machine`."""
         if self._state_fd is not None:
             done = self._expect_migration()
             await self._run("migrate-incoming", uri=f"fd:{self._state_fd}")
-            await self._finish_migration(done, "load")
+            await self._loaded(done)
         await self._run("cont")
 
     async def pause(self) -> None:
@@ -79,12 +82,13 @@ class QemuMachine:
 
     async def save_state(self, fd: int) -> None:
         """See `ports.vmm.Machine`."""
-        await self._ignore_shared()
-        done = self._expect_migration()
-        assert self._monitor is not None
-        await self._monitor.execute("getfd", fd=fd, fdname="state")
-        await self._run("migrate", uri="fd:state")
-        await self._finish_migration(done, "save")
+        # Devices only, RAM left out: it is in the memory file, or is saved by its own means.
+        # QEMU opens the file itself, in the one folder that is its own.
+        path = Path(self.ref.directory) / STATE
+        await self._run("xen-save-devices-state", filename=STATE, live=False)
+        with contextlib.ExitStack() as stack:
+            stack.callback(path.unlink, missing_ok=True)
+            os.write(fd, path.read_bytes())
 
     async def kill(self) -> None:
         """See `ports.vmm.Machine`."""
@@ -117,12 +121,6 @@ class QemuMachine:
             raise VmmError("the VMM is gone")
         return await self._monitor.execute(command, **arguments)
 
-    async def _ignore_shared(self) -> None:
-        capabilities = [
-            {"capability": name, "state": True} for name in ("x-ignore-shared", "events")
-        ]
-        await self._run("migrate-set-capabilities", capabilities=capabilities)
-
     def _expect_migration(self) -> asyncio.Future[str]:
         if self._monitor is None:
             raise VmmError("the VMM is gone")
@@ -130,18 +128,18 @@ class QemuMachine:
         self._monitor.fail_when_lost(self._migration)
         return self._migration
 
-    async def _finish_migration(self, done: asyncio.Future[str], verb: str) -> None:
+    async def _loaded(self, done: asyncio.Future[str]) -> None:
         try:
             async with asyncio.timeout(LOAD_TIMEOUT_S):
                 result = await done
         except TimeoutError as error:
-            raise VmmError(f"cannot {verb} the state: no end after {LOAD_TIMEOUT_S:g} s") from error
+            raise VmmError(f"cannot load the state: no end after {LOAD_TIMEOUT_S:g} s") from error
         except VmmError as error:
-            raise VmmError(f"cannot {verb} the state: {error}: {self.own_words()}") from error
+            raise VmmError(f"cannot load the state: {error}: {self.own_words()}") from error
         finally:
             self._migration = None
         if result != "completed":
-            raise VmmError(f"cannot {verb} the state: {result}: {self.own_words()}")
+            raise VmmError(f"cannot load the state: {result}: {self.own_words()}")
 
     def _event(self, name: str, data: dict[str, Any]) -> None:
         if name == "MIGRATION" and data["status"] in ("completed", "failed"):
