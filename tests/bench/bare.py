@@ -56,8 +56,6 @@ def restore(template: ReadyTemplate, memory: Path, state: Path) -> float:
         process = _start(template, memory, folder)
         try:
             qmp = Qmp(folder / "qmp.sock")
-            capabilities = [{"capability": "x-ignore-shared", "state": True}]
-            qmp("migrate-set-capabilities", capabilities=capabilities)
             qmp("migrate-incoming", uri=f"exec:cat {state}")
             while qmp("query-status")["status"] == "inmigrate":
                 time.sleep(0.0005)
@@ -88,7 +86,7 @@ def _start(template: ReadyTemplate, memory: Path, folder: Path) -> subprocess.Po
             "-chardev", f"socket,id=channel,path={folder}/agent.sock,server=on,wait=off",
             "-device", "virtserialport,chardev=channel,name=agent",
             "-serial", "null", "-qmp", f"unix:{folder}/qmp.sock,server=on,wait=off",
-            "-incoming", "defer",
+            "-incoming", "defer", "-global", "migration.send-configuration=off",
         ],
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
