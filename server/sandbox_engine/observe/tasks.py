@@ -52,68 +52,72 @@ async def settle() -> None:
 
 def run_eagerly(
     coroutine: Coroutine[Any, Any, _T], done: Callable[[_T | BaseException], None], *, name: str
-) -> None:
+) -> asyncio.Task[None] | None:
     """Run `coroutine` now, up to its first real wait; only then does it become a task.
 
     A call that never waits (a warm create, an inspect) completes in the caller's own
     stack, which spares it a task and two turns of the loop.  `done` gets the result or
-    the exception, at once or later.
+    the exception, at once (then there is no task) or later; it must not raise.
+
+    Up to its first wait the coroutine has no task of its own: it must not use
+    `asyncio.timeout` or `asyncio.current_task` there.
     """
     try:
         waiting_on = coroutine.send(None)
     except StopIteration as stop:
         done(stop.value)
-        return
+        return None
     except Exception as error:  # noqa: BLE001 - handed to `done`, which answers the caller
         done(error)
-        return
-    task = spawn(_finish(coroutine, waiting_on, done), name=name)
-    del task
+        return None
+    return spawn(_Begun(coroutine, waiting_on, done), name=name)
 
 
-async def _finish(
-    coroutine: Coroutine[Any, Any, _T],
-    waiting_on: Any,
-    done: Callable[[_T | BaseException], None],
-) -> None:
-    try:
-        result = await _Continuation(coroutine, waiting_on)
-    except asyncio.CancelledError as error:
-        done(error)
-        raise
-    except Exception as error:  # noqa: BLE001 - handed to `done`, which answers the caller
-        done(error)
-    else:
-        done(result)
+class _Begun(Coroutine[Any, Any, None]):
+    """The rest of a coroutine that was advanced to its first wait already.
 
+    A coroutine by hand and not by `async def`, since a task that is cancelled before its
+    first step never enters one: the rest would then neither clean up nor report.
+    """
 
-class _Continuation:
-    """Awaits the rest of a coroutine that was already advanced to its first wait."""
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, _T],
+        waiting_on: Any,
+        done: Callable[[_T | BaseException], None],
+    ) -> None:
+        self._coroutine, self._done = coroutine, done
+        self._waiting_on, self._handed_on = waiting_on, False
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], waiting_on: Any) -> None:
-        self._coroutine, self._waiting_on = coroutine, waiting_on
+    def send(self, value: Any) -> Any:
+        """Go on; the first time by handing the task what is waited for already."""
+        if not self._handed_on:
+            self._handed_on = True
+            return self._waiting_on
+        return self._step(self._coroutine.send, value)
+
+    def throw(self, kind: Any, value: Any = None, _trace: Any = None) -> Any:
+        """Raise inside, cancellation above all."""
+        self._handed_on = True
+        return self._step(self._coroutine.throw, kind if value is None else value)
+
+    def _step(self, advance: Callable[[Any], Any], value: Any) -> Any:
+        try:
+            return advance(value)
+        except StopIteration as stop:
+            self._done(stop.value)
+            raise StopIteration from None
+        except asyncio.CancelledError as error:
+            self._done(error)
+            raise
+        except Exception as error:  # noqa: BLE001 - handed to `done`, which answers the caller
+            self._done(error)
+            raise StopIteration from None
+
+    def close(self) -> None:
+        """Drop the rest."""
+        self._coroutine.close()
 
     def __await__(self) -> Any:
-        waiting_on = self._waiting_on
-        while True:
-            try:
-                sent = yield waiting_on
-            except BaseException as error:  # noqa: BLE001 - thrown on into the coroutine
-                step = self._throw(error)
-            else:
-                step = self._send(sent)
-            if step[0]:
-                return step[1]
-            waiting_on = step[1]
-
-    def _send(self, value: Any) -> tuple[bool, Any]:
-        try:
-            return False, self._coroutine.send(value)
-        except StopIteration as stop:
-            return True, stop.value
-
-    def _throw(self, error: BaseException) -> tuple[bool, Any]:
-        try:
-            return False, self._coroutine.throw(error)
-        except StopIteration as stop:
-            return True, stop.value
+        """Not awaited: a task drives it."""
+        return self

@@ -109,13 +109,12 @@ class Pool:
         self._waiters.append(future)
         self.kick()
         try:
-            async with asyncio.timeout(wait_s):
-                await asyncio.wait((future,))
-        except TimeoutError as error:
+            # Not `asyncio.timeout`: a door may run a create before there is a task for it.
+            await asyncio.wait((future,), timeout=wait_s)
             if not future.done():
                 raise PoolExhausted(
                     f"no VM of template {self.template!r} became ready within {wait_s:g} s"
-                ) from error
+                )
         except asyncio.CancelledError:
             # Delivered at the very moment the caller left: it belongs to the next one.
             if future.done() and future.exception() is None:

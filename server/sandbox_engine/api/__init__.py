@@ -1,0 +1,1 @@
+"""The doors: messages in, one service call, messages out.  No rules of the engine here."""
