@@ -44,7 +44,7 @@ check-gen: setup ## generated code is what the protos say; protos are clean and 
 
 .PHONY: rules
 rules: setup ## rules of this repository, as tests
-	@$(PYTEST) -q tests/repo
+	@$(PYTEST) -q tests/repo tests/docs/test_examples.py
 
 .PHONY: test
 test: lint types layers check-gen conformance-at-hand ## the whole suite: the checks, then every test

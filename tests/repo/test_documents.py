@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tools import diagram
+
 ROOT = Path(__file__).parents[2]
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
@@ -64,6 +66,10 @@ def test_every_code_block_says_what_it_is(tracked: list[Path]) -> None:
 def test_readme_has_a_place_for_the_measures() -> None:
     text = (ROOT / "README.md").read_text()
     assert text.count("<!-- bench:begin -->") == text.count("<!-- bench:end -->") == 1
+
+
+def test_the_lifecycle_is_drawn_from_its_table() -> None:
+    assert diagram.drawn(diagram.DOCUMENT.read_text()) == diagram.render()
 
 
 def test_every_page_of_docs_is_reached_from_the_readme() -> None:

@@ -48,8 +48,7 @@ def test_every_c_header_opens_with_a_comment(handwritten: list[Path]) -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in handwritten
-        if path.suffix in {".h", ".hpp"}
-        and not path.read_text().lstrip().startswith(("/*", "//"))
+        if path.suffix in {".h", ".hpp"} and not path.read_text().lstrip().startswith(("/*", "//"))
     ]
     assert not silent
 
