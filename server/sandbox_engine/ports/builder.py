@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ class BuildProgress(Struct, frozen=True, kw_only=True):
 class TemplateBuilder(Protocol):
     """Builds and publishes templates."""
 
-    def build(self, request: BuildRequest) -> AsyncIterator[BuildProgress]:
+    def build(self, request: BuildRequest) -> AsyncGenerator[BuildProgress, None]:
         """Build; the iterator ends once the template is published.
 
         Raises `TemplateBuildFailed`, `TemplateBusy`, `NoSpace`, `InvalidArgument`.

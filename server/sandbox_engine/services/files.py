@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from typing import Any
 
 from msgspec import Struct
@@ -71,7 +71,7 @@ class Files:
 
     async def read(
         self, caller: Caller, sandbox_id: str, path: str, *, offset: int = 0, max_bytes: int = 0
-    ) -> AsyncIterator[bytes | FileRead]:
+    ) -> AsyncGenerator[bytes | FileRead, None]:
         """Pieces of the file, then a `FileRead`.  `max_bytes` 0 reads to the end."""
         if offset < 0 or max_bytes < 0:
             raise InvalidArgument("offset", "must not be negative")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 from sandbox_engine.errors import TemplateCorrupt
 from sandbox_engine.model.template import BuildRequest, Manifest, check_name
@@ -25,13 +26,14 @@ class Templates:
     ) -> None:
         self._shelf, self._builder, self._pools, self._verify = shelf, builder, pools, verify
 
-    async def build(self, request: BuildRequest) -> AsyncIterator[BuildProgress]:
+    async def build(self, request: BuildRequest) -> AsyncGenerator[BuildProgress, None]:
         """Build and publish; what existed under the name is replaced at the end, at once.
 
         Running clones of the old one go on.  See `ports.builder` for errors.
         """
-        async for progress in self._builder.build(request):
-            yield progress
+        async with aclosing(self._builder.build(request)) as steps:
+            async for progress in steps:
+                yield progress
         await self._pools.replaced(request.name)
 
     def all(self) -> list[Manifest]:

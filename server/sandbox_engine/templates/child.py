@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import msgspec
@@ -54,7 +54,7 @@ class ChildBuilder:
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
 
-    async def build(self, request: BuildRequest) -> AsyncIterator[BuildProgress]:
+    async def build(self, request: BuildRequest) -> AsyncGenerator[BuildProgress, None]:
         """See `ports.builder.TemplateBuilder`."""
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "sandbox_engine.builder",

@@ -1,0 +1,1 @@
+"""The gRPC door: `sandbox.v1`, with health and reflection."""

@@ -1,0 +1,149 @@
+"""`sandbox.v1.GuestService`: commands (in `exec.py`) and files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from sandbox.v1 import guest_pb2 as pb
+from sandbox.v1.file_kind_pb2 import FileKind
+
+from sandbox_engine.api.errors import wire_text
+from sandbox_engine.api.rpc import exec as live
+from sandbox_engine.api.rpc.times import timestamp
+from sandbox_engine.errors import InvalidArgument, TooLarge
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.services.execs import Execs
+from sandbox_engine.services.files import FileEntry, FileRead, Files, WriteOptions
+
+MAX_DATA = 1 << 20
+DEFAULT_ENTRIES = 4096
+KINDS = {
+    "file": FileKind.FILE_KIND_FILE,
+    "dir": FileKind.FILE_KIND_DIRECTORY,
+    "symlink": FileKind.FILE_KIND_SYMLINK,
+}
+
+
+class GuestServicer:
+    """Message in, one service call, message out."""
+
+    def __init__(self, execs: Execs, files: Files) -> None:
+        self._execs, self._files = execs, files
+
+    def exec(
+        self, requests: AsyncIterator[pb.ExecRequest], caller: Caller
+    ) -> AsyncIterator[pb.ExecResponse]:
+        """A live command."""
+        return live.run(self._execs, requests, caller)
+
+    async def read_file(
+        self, request: pb.ReadFileRequest, caller: Caller
+    ) -> AsyncIterator[pb.ReadFileResponse]:
+        """Pieces, then `done`."""
+        pieces = self._files.read(
+            caller,
+            request.sandbox_id,
+            request.path,
+            offset=request.offset,
+            max_bytes=request.max_bytes,
+        )
+        async with aclosing(pieces):
+            async for piece in pieces:
+                if isinstance(piece, FileRead):
+                    done = pb.ReadFileDone(size=piece.size, truncated=piece.truncated)
+                    yield pb.ReadFileResponse(done=done)
+                else:
+                    yield pb.ReadFileResponse(data=piece)
+
+    async def write_file(
+        self, requests: AsyncIterator[pb.WriteFileRequest], caller: Caller
+    ) -> pb.WriteFileResponse:
+        """Commits at `done`; a stream that is cut before leaves the file as it was."""
+        first = await anext(requests, pb.WriteFileRequest())
+        if not first.HasField("start"):
+            raise InvalidArgument("start", "the first message must be `start`")
+        start = first.start
+        options = WriteOptions(
+            mode=start.mode if start.HasField("mode") else None,
+            append=start.append,
+            exclusive=start.exclusive,
+            parents=start.parents,
+        )
+        pieces = _pieces(requests)
+        async with aclosing(pieces):
+            size = await self._files.write(caller, start.sandbox_id, start.path, pieces, options)
+        return pb.WriteFileResponse(size=size)
+
+    async def list_directory(
+        self, request: pb.ListDirectoryRequest, caller: Caller
+    ) -> pb.ListDirectoryResponse:
+        """Its entries."""
+        entries, truncated = await self._files.list_directory(
+            caller,
+            request.sandbox_id,
+            request.path,
+            max_entries=request.max_entries or DEFAULT_ENTRIES,
+        )
+        return pb.ListDirectoryResponse(
+            entries=[_entry(each) for each in entries], truncated=truncated
+        )
+
+    async def stat(self, request: pb.StatRequest, caller: Caller) -> pb.StatResponse:
+        """What a path is."""
+        found = await self._files.stat(caller, request.sandbox_id, request.path)
+        return pb.StatResponse(
+            kind=_kind(found.kind),
+            size=found.size,
+            mode=found.mode,
+            modify_time=timestamp(found.mtime),
+        )
+
+    async def make_directory(
+        self, request: pb.MakeDirectoryRequest, caller: Caller
+    ) -> pb.MakeDirectoryResponse:
+        """It exists when this answers."""
+        mode = request.mode if request.HasField("mode") else 0o755
+        await self._files.mkdir(
+            caller, request.sandbox_id, request.path, mode=mode, parents=request.parents
+        )
+        return pb.MakeDirectoryResponse()
+
+    async def remove(self, request: pb.RemoveRequest, caller: Caller) -> pb.RemoveResponse:
+        """It is gone when this answers."""
+        await self._files.remove(
+            caller, request.sandbox_id, request.path, recursive=request.recursive
+        )
+        return pb.RemoveResponse()
+
+
+async def _pieces(requests: AsyncIterator[pb.WriteFileRequest]) -> AsyncGenerator[bytes, None]:
+    """The bytes up to `done`.
+
+    The end of the stream alone does not commit: to a server, a client that vanished looks
+    for a moment like one that has said everything.
+    """
+    async for request in requests:
+        match request.WhichOneof("message"):
+            case "data":
+                if len(request.data) > MAX_DATA:
+                    raise TooLarge(f"data: more than {MAX_DATA} bytes in one message")
+                yield request.data
+            case "done":
+                return
+            case _:
+                raise InvalidArgument("message", "after `start` only `data` and `done` may follow")
+    raise InvalidArgument("done", "the stream ended before it; nothing was written")
+
+
+def _entry(entry: FileEntry) -> pb.DirectoryEntry:
+    return pb.DirectoryEntry(
+        name=wire_text(entry.name),
+        kind=_kind(entry.kind),
+        size=entry.size,
+        modify_time=timestamp(entry.mtime),
+    )
+
+
+def _kind(name: str) -> FileKind.ValueType:
+    return KINDS.get(name, FileKind.FILE_KIND_OTHER)

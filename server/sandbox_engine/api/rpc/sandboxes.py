@@ -1,0 +1,180 @@
+"""`sandbox.v1.SandboxService`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from sandbox.v1 import sandboxes_pb2 as pb
+
+from sandbox_engine.api.errors import wire_text
+from sandbox_engine.api.rpc.paging import page
+from sandbox_engine.api.rpc.times import duration, milliseconds, seconds, timestamp
+from sandbox_engine.api.rpc.unserved import served
+from sandbox_engine.errors import SandboxNotFound
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.machine import State
+from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
+from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.sessions import Sessions
+
+STATES = {
+    State.RUNNING: pb.SANDBOX_STATE_RUNNING,
+    State.PAUSING: pb.SANDBOX_STATE_PAUSING,
+    State.PAUSED: pb.SANDBOX_STATE_PAUSED,
+    State.RESUMING: pb.SANDBOX_STATE_RESUMING,
+    State.FAILED: pb.SANDBOX_STATE_FAILED,
+    State.DESTROYING: pb.SANDBOX_STATE_DESTROYING,
+    State.DESTROYED: pb.SANDBOX_STATE_DESTROYED,
+}
+
+
+class SandboxServicer:
+    """Message in, one service call, message out."""
+
+    def __init__(self, sandboxes: Sandboxes, sessions: Sessions) -> None:
+        self._sandboxes, self._sessions = sandboxes, sessions
+
+    async def create_sandbox(
+        self, request: pb.CreateSandboxRequest, caller: Caller
+    ) -> pb.CreateSandboxResponse:
+        """A clone of a template."""
+        spec = spec_from_pb(request)
+        if request.attach_session:
+            self._sessions.check(request.attach_session)
+            caller = Caller(name=caller.name, uid=caller.uid, session=request.attach_session)
+        created = await self._sandboxes.create(
+            caller, spec, ttl_s=seconds(request.ttl), request_id=request.request_id
+        )
+        credentials = pb.SandboxCredentials(token=created.token, session_token=created.token)
+        return pb.CreateSandboxResponse(
+            sandbox=sandbox_to_pb(created.sandbox), credentials=credentials
+        )
+
+    async def get_sandbox(
+        self, request: pb.GetSandboxRequest, caller: Caller
+    ) -> pb.GetSandboxResponse:
+        """One sandbox."""
+        sandbox = self._sandboxes.get(caller, request.sandbox_id)
+        return pb.GetSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def list_sandboxes(
+        self, request: pb.ListSandboxesRequest, caller: Caller
+    ) -> pb.ListSandboxesResponse:
+        """A page of those that pass every filter."""
+        served(request)
+        found = [each for each in self._sandboxes.visible(caller) if _passes(each, request)]
+        found.sort(key=lambda each: each.number)
+        chosen, more = page(found, lambda each: f"{each.number:010d}", request)
+        return pb.ListSandboxesResponse(
+            sandboxes=[sandbox_to_pb(each) for each in chosen], next_page_token=more
+        )
+
+    async def destroy_sandbox(
+        self, request: pb.DestroySandboxRequest, caller: Caller
+    ) -> pb.DestroySandboxResponse:
+        """Gone when this answers."""
+        try:
+            await self._sandboxes.destroy(caller, request.sandbox_id)
+        except SandboxNotFound:
+            if not request.allow_missing:
+                raise
+        return pb.DestroySandboxResponse()
+
+    async def pause_sandbox(
+        self, request: pb.PauseSandboxRequest, caller: Caller
+    ) -> pb.PauseSandboxResponse:
+        """Its virtual CPUs stand still when this answers."""
+        sandbox = await self._sandboxes.pause(caller, request.sandbox_id)
+        return pb.PauseSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def resume_sandbox(
+        self, request: pb.ResumeSandboxRequest, caller: Caller
+    ) -> pb.ResumeSandboxResponse:
+        """They run again."""
+        sandbox = await self._sandboxes.resume(caller, request.sandbox_id)
+        return pb.ResumeSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def inspect_sandbox(
+        self, request: pb.InspectSandboxRequest, caller: Caller
+    ) -> pb.InspectSandboxResponse:
+        """What the kernel counts."""
+        status = self._sandboxes.inspect(caller, request.sandbox_id)
+        return pb.InspectSandboxResponse(
+            sandbox=sandbox_to_pb(status.sandbox),
+            running=status.is_running,
+            uptime=duration(status.uptime_ms),
+            memory_rss_bytes=status.memory_rss_bytes,
+            page_faults=status.page_faults,
+        )
+
+    async def renew_sandbox(
+        self, request: pb.RenewSandboxRequest, caller: Caller
+    ) -> pb.RenewSandboxResponse:
+        """A lease from now."""
+        served(request)
+        sandbox = self._sandboxes.renew(caller, request.sandbox_id, seconds(request.ttl))
+        return pb.RenewSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def attach(self, _: pb.AttachRequest, __: Caller) -> AsyncIterator[pb.AttachResponse]:
+        """A session for as long as this stream is open."""
+        session = self._sessions.open()
+        try:
+            yield pb.AttachResponse(ready=pb.AttachReady(attach_session=session))
+            await asyncio.Event().wait()
+        finally:
+            # Not awaited here: the call is being cancelled, and destroying takes its time.
+            spawn(self._sessions.close(session), name=f"end {session}")
+
+
+def spec_from_pb(request: pb.CreateSandboxRequest) -> SandboxSpec:
+    """What to create.  Raises `Unimplemented`."""
+    served(request)
+    served(request.egress)
+    for variable in request.env.values():
+        served(variable)
+    return SandboxSpec(
+        template=request.template,
+        memory_mib=request.memory_mib,
+        vcpus=request.vcpu_count,
+        env={name: variable.value for name, variable in request.env.items()},
+        pool_wait_ms=milliseconds(request.pool_wait),
+        session_key=request.session_key or None,
+        workspace_ttl_s=seconds(request.workspace_ttl),
+        egress_allow=tuple(request.egress.allow),
+        egress_deny_all=request.egress.deny_all,
+        claim_ref=request.claim_ref,
+        metadata=dict(request.metadata),
+    )
+
+
+def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
+    """What it is."""
+    return pb.Sandbox(
+        id=sandbox.id,
+        number=sandbox.number,
+        state=STATES[sandbox.state],
+        template=sandbox.spec.template,
+        memory_mib=sandbox.memory_mib,
+        vcpu_count=sandbox.vcpus,
+        create_time=timestamp(sandbox.created_at),
+        expire_time=None if sandbox.deadline is None else timestamp(sandbox.deadline),
+        on_expire=pb.EXPIRE_ACTION_DESTROY,
+        metadata=sandbox.spec.metadata,
+        claim_ref=sandbox.spec.claim_ref,
+        session_key=sandbox.spec.session_key or "",
+        attach_session=sandbox.session or "",
+        net=pb.NET_LANE_NONE,
+        net_route=pb.NET_ROUTE_NONE,
+        failure=wire_text(sandbox.failure),
+    )
+
+
+def _passes(sandbox: Sandbox, request: pb.ListSandboxesRequest) -> bool:
+    labels = sandbox.spec.metadata
+    return (
+        (not request.states or STATES[sandbox.state] in request.states)
+        and (not request.claim_ref or sandbox.spec.claim_ref == request.claim_ref)
+        and all(labels.get(name) == value for name, value in request.metadata.items())
+    )
