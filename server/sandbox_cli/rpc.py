@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox_cli.failures import Failure, unreachable
 
@@ -44,6 +44,16 @@ def connected(path: str) -> Iterator[grpc.Channel]:
             yield channel
         except grpc.RpcError as error:
             raise failure(error, path) from error
+
+
+def pages(call: Callable[[Any], Any], request: Any) -> Iterator[Any]:
+    """Every page of a listing: `call` is asked again until it has no further page."""
+    while True:
+        page = call(request)
+        yield page
+        if not page.next_page_token:
+            return
+        request.page_token = page.next_page_token
 
 
 def failure(error: grpc.RpcError, path: str) -> Failure:

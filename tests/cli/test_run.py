@@ -272,3 +272,27 @@ def test_a_signal_during_a_script_gives_the_sandbox_up(cli: Cli, frame_daemon: S
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 128 + signal.SIGTERM
     assert daemon.closed.wait(60)  # which is what destroys it
+
+
+def test_a_reader_that_leaves_ends_it_quietly_and_gives_the_sandbox_up(
+    cli: Cli, frame_daemon: Start
+) -> None:
+    asked, left = threading.Event(), threading.Event()
+    good = script(pb.GuestExecResponse(out=b"to nobody\n", out_total=10))
+
+    def answer(request: pb.ClientMessage) -> pb.ServerMessage | bytes | Last:
+        if request.HasField("guest"):
+            asked.set()
+            assert left.wait(60)
+        return good(request)
+
+    daemon = frame_daemon(answer)
+    with cli.start("run", "--template", "base", "--exec", "a") as process:
+        assert process.stdout
+        assert process.stderr
+        assert asked.wait(60)
+        process.stdout.close()
+        left.set()
+        assert process.wait(60) == 128 + signal.SIGPIPE
+        assert process.stderr.read() == b""
+    assert daemon.closed.wait(60)

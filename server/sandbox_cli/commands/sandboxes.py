@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox_cli import complete, options, show
-from sandbox_cli.rpc import connected
+from sandbox_cli.rpc import connected, pages
 
 if TYPE_CHECKING:
     import grpc
@@ -98,14 +98,8 @@ def ls(label: tuple[str, ...], grpc_socket: str, output: str) -> None:
 
     with connected(grpc_socket) as channel:
         stub = _stub(channel)
-        found: list[pb.Sandbox] = []
         request = pb.ListSandboxesRequest(page_size=1000, metadata=labels)
-        while True:
-            page = stub.ListSandboxes(request)
-            found += page.sandboxes
-            if not page.next_page_token:
-                break
-            request.page_token = page.next_page_token
+        found = [each for page in pages(stub.ListSandboxes, request) for each in page.sandboxes]
     if output == "json":
         show.json_document({"sandboxes": [show.as_dict(each) for each in found]})
     else:

@@ -11,7 +11,7 @@ import click
 from sandbox_cli import complete, options, show
 from sandbox_cli.failures import Failure
 from sandbox_cli.progress import progress_for
-from sandbox_cli.rpc import connected
+from sandbox_cli.rpc import connected, pages
 from sandbox_cli.signals import interruptible
 
 if TYPE_CHECKING:
@@ -143,14 +143,8 @@ def list_(grpc_socket: str, output: str) -> None:
 
     with connected(grpc_socket) as channel:
         stub = pb_grpc.TemplateServiceStub(channel)
-        found: list[pb.Template] = []
         request = pb.ListTemplatesRequest(page_size=1000)
-        while True:
-            page = stub.ListTemplates(request)
-            found += page.templates
-            if not page.next_page_token:
-                break
-            request.page_token = page.next_page_token
+        found = [each for page in pages(stub.ListTemplates, request) for each in page.templates]
     if output == "json":
         show.json_document({"templates": [show.as_dict(each) for each in found]})
     else:
