@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from sandbox_engine.model.template import Manifest
+from sandbox_engine.model.template import FileDigest, Manifest
 from sandbox_engine.ports.vmm import Snapshot
 
 
@@ -58,6 +58,9 @@ class TemplateFiles(Protocol):
     @property
     def manifest(self) -> Manifest:
         """What it was baked from and with."""
+
+    def expected(self) -> list[tuple[str, Path, FileDigest]]:
+        """Every file a clone is made of: what to call it, where it is, what it must be."""
 
 
 class TemplateShelf(Protocol):
