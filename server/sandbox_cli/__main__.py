@@ -15,8 +15,6 @@ import click
 from sandbox_cli.app import cli
 from sandbox_cli.failures import Failure, Interrupted
 
-EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
-
 
 def main() -> None:
     """Run the command line of this process; does not return."""
@@ -30,7 +28,6 @@ def run() -> int:
     """The exit code of this process's command line."""
     try:
         result = cli.main(prog_name="sandbox-cli", standalone_mode=False)
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -41,10 +38,6 @@ def run() -> int:
     except Failure as failure:
         click.echo(failure.render(), err=True)
         return 1
-    except BrokenPipeError:
-        # Our reader left; leave quietly, and keep the interpreter from flushing again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
     return result if isinstance(result, int) else 0
 
 

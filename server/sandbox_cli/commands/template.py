@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sandbox.v1 import templates_pb2 as pb
 
-KINDS = "debian:SUITE|tar:FILE|dir:PATH|oci:IMAGE"
+KINDS = "debian:SUITE|tar:FILE|dir:PATH"
 
 
 @click.group()
@@ -94,7 +94,7 @@ def _source(text: str, include: list[str]) -> pb.TemplateSource:
     from sandbox.v1 import templates_pb2 as pb
 
     kind, _, rest = text.partition(":")
-    if kind not in {"debian", "tar", "dir", "oci"} or not rest:
+    if kind not in {"debian", "tar", "dir"} or not rest:
         raise click.BadParameter(f"{text!r} is not {KINDS}", param_hint="--from")
     if include and kind != "debian":
         raise click.BadParameter(
@@ -105,10 +105,8 @@ def _source(text: str, include: list[str]) -> pb.TemplateSource:
             return pb.TemplateSource(debian=pb.DebianSource(suite=rest, include=include))
         case "tar":
             return pb.TemplateSource(tar_file=str(Path(rest).resolve()))
-        case "dir":
-            return pb.TemplateSource(directory=str(Path(rest).resolve()))
         case _:
-            return pb.TemplateSource(oci_image=rest)
+            return pb.TemplateSource(directory=str(Path(rest).resolve()))
 
 
 def _words(warmup: str | None) -> list[str]:
