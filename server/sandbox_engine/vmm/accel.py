@@ -25,7 +25,8 @@ PROBE_MARKER = b"sandbox-probe-ok"
 PROBE_PARAMETER = "sandbox.probe"
 """A kernel parameter on which the engine's initramfs prints the marker and powers off."""
 PROBE_TIMEOUT_S = 5.0
-CACHE = "accel.json"
+CACHE = Path("store") / "accel.json"
+"""Below the data folder, beside the kernels it was found out with."""
 _log = structlog.get_logger(__name__)
 
 
@@ -107,6 +108,7 @@ def _cached(path: Path) -> Verdict | None:
 
 
 def _store(path: Path, verdict: Verdict) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     partial.write_bytes(msgspec.json.encode(verdict))
     partial.replace(path)

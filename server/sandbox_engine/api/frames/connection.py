@@ -13,7 +13,7 @@ import asyncio
 import functools
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 from google.protobuf.message import DecodeError
 from sandbox.v1 import legacy_pb2 as pb
@@ -84,8 +84,7 @@ class FrameConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See who it is."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's has no such base
         uid = peer_uid(transport.get_extra_info("socket"))
         self._denied = self._roster.opened(self, uid)
         session = None if self._denied else self._sessions.open()
