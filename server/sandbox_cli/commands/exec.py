@@ -84,4 +84,4 @@ def _status(end: pb.ExecExit) -> int:
     if end.truncated:
         click.echo("note: the command was killed by its limit on output", err=True)
     sys.stdout.flush()
-    return end.code
+    return 128 + end.signal if end.signal else end.code

@@ -183,11 +183,12 @@ def _report(sandbox_id: int, index: int, result: pb.GuestExecResponse) -> int:
     if result.out and not result.out.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")  # the event is a line of its own
     sys.stdout.buffer.flush()
+    status = 128 + result.term_signal if result.term_signal else result.exit_code
     show.json_line(
         event="exec",
         sandbox_id=sandbox_id,
         index=index,
-        exit_code=result.exit_code,
+        exit_code=status,
         signal=result.term_signal,
         timed_out=result.timed_out,
         truncated=result.output_truncated,
@@ -197,7 +198,7 @@ def _report(sandbox_id: int, index: int, result: pb.GuestExecResponse) -> int:
     )
     _warn_of_missing("stdout", len(result.out), result.out_total)
     _warn_of_missing("stderr", len(result.err), result.err_total)
-    return result.exit_code
+    return status
 
 
 def _warn_of_missing(stream: str, shown: int, total: int) -> None:
