@@ -20,8 +20,10 @@ from typing import Any
 
 import msgspec
 
+from tests.support.wait import until
+
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / ".cache" / "test"
+CACHE = Path(os.environ.get("SANDBOX_TEST_CACHE", ROOT / ".cache" / "test"))
 SHARED = ("templates", "store", "cache", "work")
 """Folders of the data folder that hold templates and what they are made of."""
 START_TIMEOUT_S = 60.0
@@ -142,12 +144,22 @@ def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator
 
 
 def build_template(name: str, source: str, **options: Any) -> None:
-    """Bake a template into the shared cache; instant when it is there."""
-    request = {"name": name, "source": source, **options}
-    subprocess.run(
-        [
-            sys.executable, "-m", "sandbox_engine.builder",
-            "--data-dir", str(CACHE), "--request", msgspec.json.encode(request).decode(),
-        ],
-        check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr,
-    )  # fmt: skip
+    """Bake a template into the shared cache; instant when it is there.
+
+    Another test run that is baking the same one is waited for.
+    """
+    request = msgspec.json.encode({"name": name, "source": source, **options}).decode()
+    words = [
+        sys.executable, "-m", "sandbox_engine.builder",
+        "--data-dir", str(CACHE), "--request", request,
+    ]  # fmt: skip
+
+    def built() -> bool:
+        done = subprocess.run(
+            words, stdin=subprocess.PIPE, capture_output=True, text=True, check=False
+        )
+        if done.returncode and "TEMPLATE_BUSY" not in done.stdout:
+            raise AssertionError(f"no template {name}:\n{done.stdout}{done.stderr}")
+        return not done.returncode
+
+    until(built, timeout_s=600)

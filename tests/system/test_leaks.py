@@ -25,10 +25,10 @@ def test_a_hundred_creates_and_destroys_leave_nothing(busybox_template: str) -> 
             before = (rss_mib(made.pid), descriptors(made.pid), tree(made))
             churn(frames, busybox_template, COUNT)
             settled(made)
-            after = (rss_mib(made.pid), descriptors(made.pid), tree(made))
-        assert after[0] <= before[0] + RSS_SLACK_MIB
-        assert after[1] == before[1]
-        assert after[2] == before[2]
+            # A journal checkpoint has a descriptor of its own for a moment.
+            until(lambda: descriptors(made.pid) <= before[1])
+            assert rss_mib(made.pid) <= before[0] + RSS_SLACK_MIB
+            assert tree(made) == before[2]
 
 
 def churn(frames: Frames, template: str, count: int) -> None:
