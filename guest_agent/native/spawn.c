@@ -34,6 +34,7 @@ enum {
     SET_MASK = 2,
     WAIT_ALL = 0x40000000,
     TAKE_TERMINAL = 0x540E, /* TIOCSCTTY */
+    LIMIT_FILES = 7,
 };
 
 /** Where a start failed; `sandbox_guest.spawn` gives the words. */
@@ -55,6 +56,10 @@ struct spawn_request {
     int32_t terminal;    /**< 1: descriptor 0 becomes the controlling terminal */
     int32_t error;       /**< out: errno of a failure */
     int32_t step;        /**< out: its `enum step` */
+};
+
+struct kernel_limit {
+    uint64_t soft, hard;
 };
 
 struct kernel_sigaction {
@@ -135,6 +140,11 @@ static _Noreturn void child(struct spawn_request *request)
     for (int target = 0; target < 3; target++)
         check(request, STEP_FILES, call3(SYS_dup2, request->files[target], target, 0));
     check(request, STEP_FILES, call3(SYS_close_range, 3, ~0U, 0));
+    /* The agent's own soft limit is far above what old programs walk through at start. */
+    struct kernel_limit files;
+    call4(SYS_prlimit64, 0, LIMIT_FILES, 0, (long)&files);
+    files.soft = files.hard < 1024 ? files.hard : 1024;
+    call4(SYS_prlimit64, 0, LIMIT_FILES, (long)&files, 0);
     if (request->terminal)
         check(request, STEP_TERMINAL, call3(SYS_ioctl, 0, TAKE_TERMINAL, 0));
     if (request->change_user)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
 import socket
 import struct
 from pathlib import Path
@@ -17,6 +18,7 @@ from sandbox_guest.identity import BOOT_ID
 from sandbox_guest.linux import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount
 from sandbox_guest.places import Places
 
+_FILES = 1 << 19  # the agent's own limit of descriptors; what it starts gets less (spawn.c)
 _SIOCGIFFLAGS = 0x8913
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
@@ -26,6 +28,7 @@ def boot(places: Places) -> None:
     """Bring the guest up.  Raises `OSError` when it cannot be what commands expect."""
     os.umask(0o022)
     os.chdir("/")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
     _mount_kernel_filesystems()
     _link_descriptors()
     _folders(places)

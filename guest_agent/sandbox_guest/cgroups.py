@@ -21,19 +21,25 @@ _FREEZE_TRY_S = 2.0
 
 
 class Cgroup:
-    """One group, its control files held open."""
+    """One group, its control files held open.
 
-    __slots__ = ("_events", "_kill", "fd", "path")
+    A group that was killed once is not used again: newer kernels (6.18 seen) kill whatever
+    is later born into it by CLONE_INTO_CGROUP.
+    """
+
+    __slots__ = ("_events", "_kill", "fd", "killed", "path")
 
     def __init__(self, path: Path) -> None:
         path.mkdir()
         self.path = path
+        self.killed = False
         self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._kill = os.open("cgroup.kill", os.O_WRONLY | os.O_CLOEXEC, dir_fd=self.fd)
         self._events = os.open("cgroup.events", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.fd)
 
     def kill(self) -> None:
         """SIGKILL to every process of the group, those being forked included."""
+        self.killed = True
         os.write(self._kill, b"1")
 
     def empty(self) -> bool:
@@ -75,14 +81,20 @@ class Cgroups:
 
     def release(self, group: Cgroup) -> None:
         """Take `group` back.  What still lives in it goes on and its group is tidied later."""
-        if not group.empty():
+        if not self._put_away(group):
             self._left.append(group)
-        elif len(self._ready) < READY:
-            self._ready.append(group)
-            return
-        else:
+        if self._left or len(self._ready) < READY:
+            self._tidy_later()
+
+    def _put_away(self, group: Cgroup) -> bool:
+        """Keep it ready or remove it; False while something lives in it."""
+        if not group.empty():
+            return False
+        if group.killed or len(self._ready) >= READY:
             group.remove()
-        self._tidy_later()
+        else:
+            self._ready.append(group)
+        return True
 
     def _make(self) -> Cgroup:
         self._serial += 1
@@ -96,14 +108,7 @@ class Cgroups:
     def _tidy(self) -> None:
         """Runs after a command ended, so that an idle agent does nothing at all."""
         self._tidying = False
-        left, self._left = self._left, []
-        for group in left:
-            if not group.empty():
-                self._left.append(group)
-            elif len(self._ready) < READY:
-                self._ready.append(group)
-            else:
-                group.remove()
+        self._left = [group for group in self._left if not self._put_away(group)]
         while len(self._ready) < READY:
             self._ready.append(self._make())
 

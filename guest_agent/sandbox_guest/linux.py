@@ -20,8 +20,13 @@ _SFD_FLAGS = os.O_CLOEXEC | os.O_NONBLOCK
 def _checked(result: int, subject: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code), subject)
+        raise OSError(code, os.strerror(code), subject or None)
     return result
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """A raw system call; strings are bytes.  Raises `OSError`."""
+    return _checked(_libc.syscall(ctypes.c_long(number), *arguments), "")
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:

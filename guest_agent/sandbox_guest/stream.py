@@ -70,8 +70,10 @@ class Stream:
         """The other end will send no more."""
         self.gone = False
         """Reset: nothing can be sent or will arrive."""
-        self.on_gone: Callable[[], None] | None = None
+        self.on_gone: Callable[[], object] | None = None
         """Called once if the stream dies before its time; must not block."""
+        self.on_over: Callable[[], None] | None = None
+        """Called once when our direction ended or the stream died."""
         self.on_room: Callable[[], None] | None = None
         """Called when `room()` has grown."""
         self.on_message: Callable[[], None] | None = None
@@ -112,8 +114,10 @@ class Stream:
             raise StreamGone
 
     def finish(self) -> None:
-        """End our direction once everything queued went out."""
+        """End our direction once everything queued went out.  What still comes is dropped."""
         self._closing = True
+        self.listen(self._drop)
+        self._over()
         if not self._backlog:
             self._outlet.finish(self.number)
 
@@ -244,8 +248,18 @@ class Stream:
         callback, self.on_gone = self.on_gone, None
         if callback is not None:
             callback()
+        self._over()
         _wake(self._waiter)
         _wake(self._drained)
+
+    def _over(self) -> None:
+        callback, self.on_over = self.on_over, None
+        if callback is not None:
+            callback()
+
+    def _drop(self, kind: int, body: bytes) -> None:
+        if kind not in (0, FrameKind.CONTROL):
+            self.grant(len(body))
 
     def _deliver(self) -> None:
         while self._messages and self._sink is not None:

@@ -42,7 +42,9 @@ async def agent(
 ) -> AsyncIterator[tuple[AgentProcess, Host]]:
     """A running agent and the host's end of its link, not yet greeted."""
     folder = tmp_path_factory.mktemp("guest")
-    process = AgentProcess(folder, _cgroup2() / f"sandbox-test-{os.getpid()}-{folder.name}", library)
+    process = AgentProcess(
+        folder, _cgroup2() / f"sandbox-test-{os.getpid()}-{folder.name}", library
+    )
     host = await process.start()
     yield process, host
     await process.stop()

@@ -28,11 +28,12 @@ class Reset(Exception):
 
 
 class HostStream:
-    """One stream; reads credit as they go, unless `hold` is set."""
+    """One stream; what it receives is credited once it was read."""
 
     def __init__(self, host: Host, number: int) -> None:
         self._host, self.number = host, number
         self._decoder = FrameDecoder()
+        self._ungranted = 0
         self.messages: deque[tuple[int, bytes]] = deque()
         self.ended = False
         self.gone: str | None = None
@@ -76,10 +77,21 @@ class HostStream:
                 return None
             self.changed.clear()
             await self.changed.wait()
-        kind, body = self.messages.popleft()
-        self._host.mux.grant(self.number, len(body) + 5)
+        message = self.messages.popleft()
+        if not self.messages:
+            self._grant()
+        return message
+
+    def feed(self, data: bytes) -> None:
+        self._ungranted += len(data)
+        self.messages += self._decoder.feed(data)
+        if not self.messages:
+            self._grant()
+
+    def _grant(self) -> None:
+        self._host.mux.grant(self.number, self._ungranted)
+        self._ungranted = 0
         self._host.flush()
-        return kind, body
 
     async def control(self) -> Json:
         """The next message, which must be a control message."""
@@ -118,21 +130,25 @@ class Host:
         self.quiesced = asyncio.Event()
         self.resumed = asyncio.Event()
         self.accepted: asyncio.Queue[tuple[int, HostStream]] = asyncio.Queue()
-        self.lost: list[str] = []
         self._loop.add_reader(sock, self._readable)
 
-    async def greet(self, identity: Json | None = None, *, resync: bool = False, **body: Any) -> Json:
+    async def greet(
+        self, identity: Json | None = None, *, resync: bool = False, **body: Any
+    ) -> Json:
         self._welcome = self._loop.create_future()
-        for stream in self.streams.values():
-            stream.gone = "new epoch"
-            stream.changed.set()
-        self.streams.clear()
+        self._end_epoch("new epoch")
         if resync:
             self.mux.resync()
         body = {"protocol": 1, "epoch": 1, "identity": identity, **body}
         self.mux.hello(os.urandom(16), json.dumps(body).encode())
         self.flush()
         return await self._welcome
+
+    def _end_epoch(self, reason: str) -> None:
+        for stream in self.streams.values():
+            stream.gone = reason
+            stream.changed.set()
+        self.streams.clear()
 
     def open(self, port: int, message: Json | None = None) -> HostStream:
         number = self.mux.open_stream(port)
@@ -197,7 +213,7 @@ class Host:
             case wire.Resumed():
                 self.resumed.set()
             case wire.Lost():
-                self.lost.append(event.reason)
+                self._end_epoch(event.reason)
             case wire.Opened():
                 stream = self.streams[event.stream] = HostStream(self, event.stream)
                 self.accepted.put_nowait((event.port, stream))
@@ -208,7 +224,7 @@ class Host:
     def _of_stream(self, stream: HostStream, event: wire.Event) -> None:
         match event:
             case wire.Data():
-                stream.messages += stream._decoder.feed(event.data)
+                stream.feed(event.data)
             case wire.Finished():
                 stream.ended = True
             case wire.WasReset():

@@ -8,7 +8,7 @@ from typing import Any
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
 from sandbox_guest.ops import exec as run_command
-from sandbox_guest.ops import machine
+from sandbox_guest.ops import machine, read, write
 from sandbox_guest.ops.errors import OpError, Status, as_op_error, reply
 from sandbox_guest.stream import Stream, StreamGone
 from sandbox_guest.tasks import log, spawn
@@ -19,8 +19,18 @@ Answer = Control | Coroutine[Any, Any, Control | None] | None
 """At once, later, or by the operation itself, which then owns the stream."""
 Operation = Callable[[Agent, Stream, Control], Answer]
 
-OPERATIONS: dict[str, Operation] = {
+LIMITED: dict[str, Operation] = {
     "exec": run_command.run,
+    "read_file": read.read_file,
+    "write_file": write.write_file,
+    "list_dir": read.list_dir,
+    "stat": read.stat,
+    "mkdir": write.mkdir,
+    "remove": write.remove,
+}
+"""The Guest RPC; at most `MAX_AT_ONCE` run."""
+
+FREE: dict[str, Operation] = {
     "info": machine.info,
     "ping": machine.ping,
     "sync": machine.sync,
@@ -34,6 +44,7 @@ class EngineServer:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
+        self._running = 0
 
     def accept(self, stream: Stream) -> None:
         """Serve the operation that the first message of `stream` names."""
@@ -53,7 +64,7 @@ class EngineServer:
             stream.send(answer, last=True)
         elif answer is not None:
             task = spawn(_later(stream, answer), name="operation")
-            stream.on_gone = lambda: _cancel(task)
+            stream.on_gone = task.cancel
 
     def _answer(self, stream: Stream) -> Answer:
         kind, body = stream.pop()
@@ -63,10 +74,23 @@ class EngineServer:
             request = parse_control(body)
         except FramingError as error:
             raise OpError(Status.BAD_REQUEST, str(error)) from None
-        operation = OPERATIONS.get(str(request.get("op")))
+        name = str(request.get("op"))
+        operation = FREE.get(name)
         if operation is None:
-            raise OpError(Status.BAD_REQUEST, f"no operation {request.get('op')!r}")
+            operation = LIMITED.get(name)
+            if operation is None:
+                raise OpError(Status.BAD_REQUEST, f"no operation {name!r}")
+            self._take_place(stream)
         return operation(self._agent, stream, request)
+
+    def _take_place(self, stream: Stream) -> None:
+        if self._running >= MAX_AT_ONCE:
+            raise OpError(Status.BUSY, f"{MAX_AT_ONCE} operations are running")
+        self._running += 1
+        stream.on_over = self._give_place
+
+    def _give_place(self) -> None:
+        self._running -= 1
 
 
 async def _later(stream: Stream, answer: Coroutine[Any, Any, Control | None]) -> None:
@@ -80,10 +104,6 @@ async def _later(stream: Stream, answer: Coroutine[Any, Any, Control | None]) ->
     stream.on_gone = None
     if message is not None:
         stream.send(message, last=True)
-
-
-def _cancel(task: Any) -> None:
-    task.cancel()
 
 
 def _fail(stream: Stream, error: Exception) -> None:

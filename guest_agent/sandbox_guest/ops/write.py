@@ -1,0 +1,144 @@
+"""`write_file`, `mkdir`, `remove`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import AsyncIterator
+
+from sandbox_guest import trees
+from sandbox_guest.agent import Agent
+from sandbox_guest.confine import Folder
+from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
+from sandbox_guest.ops import fields
+from sandbox_guest.ops.errors import OpError, Status
+from sandbox_guest.ops.paths import folder_of, is_root
+from sandbox_guest.ops.read import MAX_FILE
+from sandbox_guest.replace import Replacement, write_all
+from sandbox_guest.stream import Stream
+
+DONE: Control = {"type": "done"}
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY
+
+
+async def write_file(agent: Agent, stream: Stream, request: Control) -> Control:
+    """Replace (or append to) a file by what follows as DATA up to `data_end`.
+
+    A replacement shows only whole.  A stream that ends early writes nothing, except
+    what was appended already.
+    """
+    mode = _mode(request)
+    pieces = _data(stream, None if fields.flag(request, "stream") else MAX_FILE)
+    with folder_of(agent, request) as (folder, path):
+        if not path:
+            raise OpError(Status.IO, f"{request['path']}: is a directory")
+        if fields.flag(request, "parents") and "/" in path:
+            folder.make(path.rpartition("/")[0], 0o755, parents=True)
+        if fields.flag(request, "append"):
+            await _append(folder, path, mode, pieces, exclusive=fields.flag(request, "excl"))
+        else:
+            await _replace(folder, path, mode, pieces, exclusive=fields.flag(request, "excl"))
+    return DONE
+
+
+async def _append(
+    folder: Folder, path: str, mode: int | None, pieces: AsyncIterator[bytes], *, exclusive: bool
+) -> None:
+    fd = _open_to_append(folder, path, mode, exclusive=exclusive)
+    try:
+        async for piece in pieces:
+            write_all(fd, piece)
+    finally:
+        os.close(fd)
+
+
+def _open_to_append(folder: Folder, path: str, mode: int | None, *, exclusive: bool) -> int:
+    """`mode` is for a file that is made here, whatever the umask is."""
+    if not exclusive:
+        try:
+            return folder.open(path, _APPEND)
+        except FileNotFoundError:
+            pass
+    fd = folder.open(path, _APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    os.fchmod(fd, 0o644 if mode is None else mode)
+    return fd
+
+
+async def _replace(
+    folder: Folder, path: str, mode: int | None, pieces: AsyncIterator[bytes], *, exclusive: bool
+) -> None:
+    parent, name = folder.parent(path)
+    try:
+        if exclusive and _exists(parent, name):  # before the data; `commit` decides for good
+            raise FileExistsError(errno.EEXIST, "File exists")
+        with Replacement(parent, name, mode) as replacement:
+            async for piece in pieces:
+                replacement.write(piece)
+            replacement.commit(exclusive=exclusive)
+    finally:
+        os.close(parent)
+
+
+async def _data(stream: Stream, most: int | None) -> AsyncIterator[bytes]:
+    """The request's bulk.  Raises `OpError` past `most` bytes and for an early end."""
+    total = 0
+    while (message := await stream.receive()) is not None:
+        kind, body = message
+        if kind == FrameKind.DATA:
+            total += len(body)
+            if most is not None and total > most:
+                raise OpError(Status.TOO_LARGE, f"more than {most} bytes")
+            yield body
+            continue
+        if kind == FrameKind.CONTROL and _op(body) == "data_end":
+            return
+        raise OpError(Status.BAD_REQUEST, "expected data or data_end")
+    raise OpError(Status.BAD_REQUEST, "the data ended without data_end")
+
+
+def _op(body: bytes) -> object:
+    try:
+        return parse_control(body).get("op")
+    except FramingError as error:
+        raise OpError(Status.BAD_REQUEST, str(error)) from None
+
+
+def _exists(parent: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _mode(request: Control) -> int | None:
+    mode = fields.optional(request, "mode", int)
+    if mode is not None and not 0 <= mode <= 0o7777:
+        raise fields.refuse("mode", "must be permission bits")
+    return mode
+
+
+def mkdir(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Make a folder."""
+    mode = _mode(request)
+    parents = fields.flag(request, "parents")
+    with folder_of(agent, request) as (folder, path):
+        if path:
+            folder.make(path, 0o755 if mode is None else mode, parents=parents)
+        elif not parents:
+            raise OpError(Status.EXISTS, f"{request['path']}: exists")
+    return DONE
+
+
+async def remove(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Remove a file, an empty folder, or with `recursive` a tree."""
+    if is_root(agent, request):
+        raise OpError(Status.DENIED, f"{request['path']}: is never removed")
+    recursive = fields.flag(request, "recursive")
+    with folder_of(agent, request) as (folder, path):
+        parent, name = folder.parent(path)
+        try:
+            await trees.remove(parent, name, recursive=recursive)
+        finally:
+            os.close(parent)
+    return DONE
