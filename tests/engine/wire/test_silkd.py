@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis.strategies import binary, integers, lists, sampled_from
-from sandbox_guest.framing import FrameKind
-
 from sandbox_engine.wire.silkd import (
     BULK_PIECE,
     MAX_LINE,
@@ -17,6 +16,7 @@ from sandbox_engine.wire.silkd import (
     LineTooLong,
     encode,
 )
+from sandbox_guest.framing import FrameKind
 
 DATA, STDIN, CONTROL = FrameKind.DATA, FrameKind.STDIN, FrameKind.CONTROL
 
@@ -96,7 +96,7 @@ def test_messages_do_not_depend_on_how_the_stream_is_cut(
     decoder = LineDecoder()
     messages = [
         message
-        for start, end in zip(edges, edges[1:], strict=False)
+        for start, end in itertools.pairwise(edges)
         for message in decoder.feed(wire[start:end])
     ]
     kinds = {"stdin": STDIN, "data": DATA}
