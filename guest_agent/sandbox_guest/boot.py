@@ -32,6 +32,8 @@ def boot(places: Places) -> None:
     _mount_kernel_filesystems()
     _link_descriptors()
     _folders(places)
+    # A mount of its own: a hard link can neither leave it nor reach into it.
+    mount(places.workspace, places.workspace, "", MS_BIND)
     loopback_up()
 
 

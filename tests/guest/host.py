@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_guest import mux as wire
-from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control
+from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control, parse_control
 from sandbox_guest.mux import Mux, Role
 
 CLIENT, ENGINE = 1, 2
@@ -98,8 +98,7 @@ class HostStream:
         message = await self.receive()
         assert message is not None, "the stream ended"
         assert message[0] == FrameKind.CONTROL, message
-        parsed: Json = json.loads(message[1])
-        return parsed
+        return parse_control(message[1])
 
     async def until(self, *types: str) -> tuple[Json, dict[int, bytes]]:
         """Bulk up to the first control message of one of `types`, and that message."""
@@ -109,7 +108,7 @@ class HostStream:
             assert message is not None, "the stream ended"
             kind, body = message
             if kind == FrameKind.CONTROL:
-                parsed = json.loads(body)
+                parsed = parse_control(body)
                 if parsed["type"] in types:
                     return parsed, {kind: bytes(data) for kind, data in bulk.items()}
             else:

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from sandbox_guest.framing import FrameKind
+
 from tests.guest.host import ENGINE, AgentProcess, Host, Json
 
 
@@ -43,10 +43,12 @@ async def test_input_is_empty_unless_asked_for(host: Host) -> None:
 async def test_input_arrives_whole_and_ends(host: Host) -> None:
     body = os.urandom(3 << 20)
     stream = host.open(ENGINE, {"op": "exec", "argv": ["cat"], "stdin": True})
-    reading = asyncio.ensure_future(stream.until("exit"))
-    await stream.send_bulk(FrameKind.STDIN, body)
-    await stream.send({"op": "stdin_close"})
-    end, bulk = await reading
+
+    async def write() -> None:
+        await stream.send_bulk(FrameKind.STDIN, body)
+        await stream.send({"op": "stdin_close"})
+
+    (end, bulk), _ = await asyncio.gather(stream.until("exit"), write())
     assert end["code"] == 0
     assert bulk[FrameKind.STDOUT] == body
 
