@@ -7,25 +7,59 @@ values, never this whole.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_engine.errors import InvalidArgument
 
-Seconds = Annotated[float, Meta(ge=0)]
+DEFAULT_WARM = 4
+_ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]*):\d{1,5}\Z")
+_ORIGIN = re.compile(r"https?://[^/?#@\s]+/?\Z")
 
 
 class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry of `pools`: how many VMs of a template wait, already running."""
 
     template: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._:/-]{0,62}$")]
-    warm: Annotated[int, Meta(ge=0, le=256)] = 4
-    """VMs restored, with their identity confirmed, ready to be handed out."""
+    net: Literal["none"] = "none"
+    size: str = ""
+    """A name of the size table; empty takes the template as it was baked."""
+    warm: Annotated[int, Meta(ge=0, le=256)] | None = None
+    """VMs running, with their identity confirmed, ready to be handed out.  Absent is 4, or 0
+    where `warm_max` is set."""
+    warm_max: Annotated[int, Meta(ge=0, le=256)] | None = None
+    """Up to this many while claims come faster than VMs are made; absent is `warm`."""
+    warmup: list[str] = []
+    """A command run in each VM before it joins; a VM in which it fails does not."""
     waiting: Annotated[int, Meta(ge=0, le=64)] = 1
     """VMM processes started ahead, with nothing loaded, for the next clones."""
+
+    def __post_init__(self) -> None:
+        if self.warm is not None and self.warm_max is not None and self.warm_max < self.warm:
+            raise ValueError("warm_max must not be below warm")
+
+    @property
+    def floor(self) -> int:
+        """VMs that wait at any time."""
+        if self.warm is None:
+            return DEFAULT_WARM if self.warm_max is None else 0
+        return self.warm
+
+    @property
+    def ceiling(self) -> int:
+        """VMs that wait at most."""
+        return self.floor if self.warm_max is None else self.warm_max
+
+
+class SizeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of `sizes`."""
+
+    cpus: Annotated[int, Meta(ge=1, le=32)]
+    memory_mib: Annotated[int, Meta(ge=64, le=65536)]
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,12 +91,34 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Each VMM runs as its own unprivileged uid, counted up from here."""
     vmm_uid_count: Annotated[int, Meta(ge=16, le=65536)] = 4096
     log_level: str = "info"
+    listen: str = ""
+    """`host:port` of the node API; empty serves none."""
+    api_token: str = ""
+    """The node API's root token; with none, calls about the node are open."""
+    advertise_addr: str = ""
+    """`host:port` under which other nodes and clients reach this one."""
+    client_advertise: str = ""
+    """An `http(s)://` origin that clients are handed instead of `advertise_addr`."""
+    max_claims: Annotated[int, Meta(ge=0)] = 0
+    """Claims the node API lets live at once; 0 leaves it to `max_sandboxes`."""
+    claim_wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 60
+    """How long a claim waits for a VM when none is warm, before it is told to try again."""
+    release_delay_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0
+    """How long a released VM stands still before it is taken apart."""
+    sizes: dict[str, SizeConfig] = {}
+    """Added to, or instead of, the standard sizes small to 2xlarge."""
+    audit_log: bool | str = False
+    """A file that gets a line for every guest call relayed; true is `audit.jsonl` in `data_dir`."""
 
     def __post_init__(self) -> None:
-        names = [pool.template for pool in self.pools]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"pools names template {name!r} twice")
+        keys = [(pool.template, pool.net, pool.size) for pool in self.pools]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"pools names template {key[0]!r} twice")
+        if self.listen and not _ADDRESS.match(self.listen):
+            raise ValueError("listen must be host:port")
+        if self.client_advertise and not _ORIGIN.match(self.client_advertise):
+            raise ValueError("client_advertise must be an http:// or https:// origin")
         if self.grpc_listen and not self.grpc_tokens:
             raise ValueError("grpc_listen needs grpc_tokens: TCP callers are known by token")
         if self.log_level not in ("debug", "info", "warning", "error"):

@@ -31,7 +31,8 @@ from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
 from sandbox_engine.services.leases import Reaper
 from sandbox_engine.services.node import Node
-from sandbox_engine.services.pools import CreationBudget, Pools
+from sandbox_engine.services.pool import CreationBudget
+from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.recovery import Recovery
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
@@ -172,7 +173,7 @@ class Daemon:
         await parts.rpc.start()
         stack.push_async_callback(parts.rpc.stop)
         for pool in self._config.pools:
-            parts.pools.configure(pool.template, warm=pool.warm, waiting=pool.waiting)
+            parts.pools.configure(pool.template, warm=pool.floor, waiting=pool.waiting)
         notify("READY=1")
         _log.info(
             "serving",

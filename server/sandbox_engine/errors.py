@@ -155,6 +155,12 @@ class StateConflict(EngineError):
         self.have, self.given = have, given
 
 
+class NotOffered(EngineError):
+    """The request is sound and this node has not what it needs."""
+
+    code = Code.STATE_CONFLICT
+
+
 class RequestConflict(EngineError):
     """The request id was used before with another request."""
 
@@ -251,6 +257,16 @@ class Unimplemented(EngineError):
     """The call is part of the API and this build does not serve it yet."""
 
     code = Code.UNIMPLEMENTED
+
+
+class WarmupFailed(EngineError):
+    """A pool's warm-up command failed in a new VM, which was destroyed."""
+
+    code = Code.INTERNAL
+
+    def __init__(self, argv: tuple[str, ...], problem: str) -> None:
+        super().__init__(f"the warm-up {' '.join(argv)} failed: {problem}")
+        self.argv, self.problem = argv, problem
 
 
 class VmmError(EngineError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import re
 
 from msgspec import Struct, field
 
 from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_entries
 from sandbox_engine.model.machine import State
 
@@ -15,8 +17,19 @@ MAX_ENV_BYTES = 64 << 10
 MAX_POOL_WAIT_MS = 600_000
 MAX_LEASE_S = 24 * 3600
 DEFAULT_LEASE_S = 300
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SESSION_KEY = re.compile(r"[\x20-\x7e]{1,127}\Z")
+
+
+class Tier(enum.Enum):
+    """Where a sandbox's machine came from."""
+
+    WARM = "warm"
+    """It ran already."""
+    CLONE = "clone"
+    """It was restored from the template's snapshot for this call."""
+    COLD = "cold"
+    """It was booted for this call: the template has no snapshot of this size."""
 
 
 class SandboxSpec(Struct, frozen=True, kw_only=True):
@@ -71,6 +84,8 @@ class Sandbox(Struct, kw_only=True):
     vm: str
     """Name of the machine it runs in."""
     failure: str = ""
+    claim: Claim | None = None
+    """What the node API knows of it; None where another door created it."""
 
 
 class SandboxStatus(Struct, frozen=True, kw_only=True):
@@ -85,11 +100,12 @@ class SandboxStatus(Struct, frozen=True, kw_only=True):
     """Minor and major faults of the VMM process, as the kernel counts them."""
 
 
-class Created(Struct, frozen=True, kw_only=True):
+class Created(Struct, kw_only=True):
     """A new sandbox, and its token."""
 
     sandbox: Sandbox
     token: str = field(default="")
+    tier: Tier = Tier.WARM
 
 
 def check_env(env: dict[str, str]) -> None:
@@ -98,7 +114,7 @@ def check_env(env: dict[str, str]) -> None:
         raise InvalidArgument("env_vars", f"{len(env)} entries; the limit is {MAX_ENV}")
     total = 0
     for name, value in env.items():
-        if not _ENV_NAME.match(name):
+        if not ENV_NAME.match(name):
             raise InvalidArgument("env_vars", f"{name!r} is not a name of letters, digits and `_`")
         if "\0" in value:
             raise InvalidArgument("env_vars", f"the value of {name} holds a NUL byte")

@@ -15,38 +15,44 @@ class Admission:
     is gone or the create failed, so that two creates never share the last slot.
     """
 
-    def __init__(self, *, node: int, per_session: int, per_uid: int) -> None:
+    def __init__(self, *, node: int, per_session: int, per_uid: int, claims: int = 0) -> None:
         self._node, self._per_session, self._per_uid = node, per_session, per_uid
-        self._total = 0
+        self.max_claims = claims
+        """Claims of the node API that may live at once; 0 is no cap of their own."""
+        self._total = self._claims = 0
         self._sessions: Counter[str] = Counter()
         self._uids: Counter[int] = Counter()
         self.draining = False
 
-    def enter(self, caller: Caller) -> None:
+    def enter(self, caller: Caller, *, claim: bool = False) -> None:
         """Take a slot.  Raises `Draining` or `LimitReached`, and then took none."""
         if self.draining:
             raise Draining("the node is draining and takes no new sandboxes")
         if self._total >= self._node:
             raise LimitReached(f"the node holds {self._total} sandboxes, its limit")
+        if claim and self.max_claims and self._claims >= self.max_claims:
+            raise LimitReached(f"the node holds {self._claims} claims, its limit")
         if caller.session is not None and self._sessions[caller.session] >= self._per_session:
             raise LimitReached(
                 f"this connection owns {self._per_session} sandboxes, its limit; destroy one"
             )
         if caller.uid is not None and self._uids[caller.uid] >= self._per_uid:
             raise LimitReached(f"uid {caller.uid} owns {self._per_uid} sandboxes, its limit")
-        self.adopt(caller.session, caller.uid)
+        self.adopt(caller.session, caller.uid, claim=claim)
 
-    def adopt(self, session: str | None, uid: int | None) -> None:
+    def adopt(self, session: str | None, uid: int | None, *, claim: bool = False) -> None:
         """Count a sandbox that exists already."""
         self._total += 1
+        self._claims += claim
         if session is not None:
             self._sessions[session] += 1
         if uid is not None:
             self._uids[uid] += 1
 
-    def leave(self, session: str | None, uid: int | None) -> None:
+    def leave(self, session: str | None, uid: int | None, *, claim: bool = False) -> None:
         """Give a slot back."""
         self._total -= 1
+        self._claims -= claim
         if session is not None:
             self._sessions[session] -= 1
             if not self._sessions[session]:

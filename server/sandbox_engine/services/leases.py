@@ -9,6 +9,7 @@ import structlog
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.services.sandboxes import Live, Sandboxes
+from sandbox_engine.services.watching import End
 
 LONGEST_SLEEP_S = 30.0
 """The wall clock may be stepped; a lease is looked at again at least this often."""
@@ -42,4 +43,4 @@ class Reaper:
         if deadline is None or deadline > self._clock.now():
             return  # renewed in the same turn of the loop: the renewal won
         _log.info("lease ended", sandbox=live.sandbox.id)
-        await self._sandboxes.end(live)
+        await self._sandboxes.end(live, End.REAP)

@@ -91,5 +91,6 @@ class Node:
         self._pools.configure(template, warm=warm, waiting=waiting)
 
     def drain(self, *, draining: bool) -> None:
-        """Take no new sandboxes, or take them again.  What runs, runs on."""
+        """Take no new sandboxes and keep none ready, or do both again.  What runs, runs on."""
         self._admission.draining = draining
+        self._pools.suspend(suspended=draining)

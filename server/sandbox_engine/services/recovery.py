@@ -48,7 +48,8 @@ class Recovery:
                 _log.info("sandbox ended with the engine", sandbox=sandbox.id)
                 continue
             kept.add(vm.name)
-            self._admission.adopt(sandbox.session, sandbox.uid)
+            is_claim = sandbox.claim is not None
+            self._admission.adopt(sandbox.session, sandbox.uid, claim=is_claim)
             self._sandboxes.track(sandbox, vm)
             _log.info("sandbox adopted", sandbox=sandbox.id, state=sandbox.state.value)
         for name in await self._factory.clear(kept):

@@ -8,10 +8,12 @@ two calls that race are ordered by who reaches the table first.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import structlog
+from msgspec.structs import replace
 
 from sandbox_engine.errors import (
     EngineError,
@@ -21,9 +23,11 @@ from sandbox_engine.errors import (
     SandboxNotFound,
     StateConflict,
     Unimplemented,
+    VmmError,
 )
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_ceiling
 from sandbox_engine.model.machine import Input, State, step
 from sandbox_engine.model.sandbox import (
@@ -31,16 +35,21 @@ from sandbox_engine.model.sandbox import (
     Sandbox,
     SandboxSpec,
     SandboxStatus,
+    Tier,
     lease_length,
 )
+from sandbox_engine.model.size import Size
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.guest import GuestConnection
 from sandbox_engine.ports.journal import Journal
 from sandbox_engine.services.admission import Admission
-from sandbox_engine.services.pools import Pool, Pools
+from sandbox_engine.services.idle import Hold, IdleClock
+from sandbox_engine.services.pool import Pool
+from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
-from sandbox_engine.services.vms import Vm, VmFactory
+from sandbox_engine.services.vms import Vm, VmFactory, baked_size
+from sandbox_engine.services.watching import End, Watcher
 
 _log = structlog.get_logger(__name__)
 
@@ -48,10 +57,10 @@ _log = structlog.get_logger(__name__)
 class Live:
     """A sandbox and its VM, in memory."""
 
-    __slots__ = ("gone", "sandbox", "vm")
+    __slots__ = ("gone", "idle", "sandbox", "vm")
 
-    def __init__(self, sandbox: Sandbox, vm: Vm) -> None:
-        self.sandbox, self.vm = sandbox, vm
+    def __init__(self, sandbox: Sandbox, vm: Vm, idle: IdleClock) -> None:
+        self.sandbox, self.vm, self.idle = sandbox, vm, idle
         self.gone = asyncio.Event()
         """Set once it is destroyed and nothing of it is left."""
 
@@ -80,16 +89,27 @@ class Sandboxes:
         self._by_number: dict[int, Live] = {}
         self.on_lease: Callable[[], None] = lambda: None
         """Called when a deadline may have become the nearest one."""
+        self.watchers: list[Watcher] = []
+        self.release_delay_s = 0.0
+        """How long a destroyed sandbox's VM stands still before it is taken apart."""
+        self._hurry = asyncio.Event()
 
     # -- create ------------------------------------------------------------------
 
     async def create(
-        self, caller: Caller, spec: SandboxSpec, *, ttl_s: int = 0, request_id: str = ""
+        self,
+        caller: Caller,
+        spec: SandboxSpec,
+        *,
+        ttl_s: int = 0,
+        request_id: str = "",
+        claim: Claim | None = None,
     ) -> Created:
         """A new sandbox of `spec`, running, its identity confirmed.
 
         Held by the caller's session where it has one, else by a lease of `ttl_s`
-        (0 is the node's default).  Does not wait at all when a warm VM is there.
+        (0 is the node's default).  Does not wait at all when a warm VM is there.  A
+        `claim` may ask for another size than the template's; it is then booted.
 
         Raises `InvalidArgument`, `TemplateNotFound`, `TemplateCorrupt`,
         `TemplateIncompatible`, `PoolExhausted`, `LimitReached`, `Draining`,
@@ -101,7 +121,7 @@ class Sandboxes:
             raise Unimplemented("session_key: this engine serves no workspaces yet")
         lease_s = lease_length(ttl_s, self._default_lease_s)
         if not request_id:
-            return await self._create(caller, spec, lease_s)
+            return await self._create(caller, spec, lease_s, claim)
         return await self._create_once(caller, spec, lease_s, request_id)
 
     async def _create_once(
@@ -114,31 +134,44 @@ class Sandboxes:
         sandbox_id = await self._requests.once(caller.name, request_id, key, work)
         return Created(sandbox=self.get(caller, sandbox_id), token=self._mint.token(sandbox_id))
 
-    async def _create(self, caller: Caller, spec: SandboxSpec, lease_s: int) -> Created:
-        self._admission.enter(caller)
+    async def _create(
+        self, caller: Caller, spec: SandboxSpec, lease_s: int, claim: Claim | None = None
+    ) -> Created:
+        began = time.monotonic()
+        self._admission.enter(caller, claim=claim is not None)
         vm: Vm | None = None
         try:
-            pool = self._pools.find(spec.template) or await self._pools.of(spec.template)
-            vm = pool.take_now()
+            size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
+            pool = self._pools.find(spec.template, size) or await self._pools.of(
+                spec.template, size
+            )
+            vm, tier = pool.take_now(), Tier.WARM
             if vm is None:
+                tier = Tier.CLONE if pool.size is None else Tier.COLD
                 vm = await self._wait_for_vm(pool, spec)
-            created = self._hand_out(caller, spec, lease_s, vm)
+            created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException:
-            self._admission.leave(caller.session, caller.uid)
+            self._admission.leave(caller.session, caller.uid, claim=claim is not None)
             if vm is not None:
                 spawn(self._factory.destroy(vm), name=f"undo create {vm.name}")
             raise
+        created.tier = tier
+        for watcher in self.watchers:
+            watcher.created(created, time.monotonic() - began)
         return created
 
     async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
         template = await self._pools.verified(spec.template)
-        check_fit(spec, template.memory_mib, template.vcpus)
+        if pool.size is None:
+            check_fit(spec, template.memory_mib, template.vcpus)
         return await pool.take(spec.pool_wait_ms / 1000)
 
-    def _hand_out(self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm) -> Created:
+    def _hand_out(
+        self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm, claim: Claim | None
+    ) -> Created:
         assert vm.template is not None  # only an adopted VM has none, and pools hold none
-        template = vm.template.manifest
-        check_fit(spec, template.memory_mib, template.vcpus)
+        size = vm.size or baked_size(vm.template.manifest)
+        check_fit(spec, size.memory_mib, size.cpus)
         if spec.env:
             # Ahead of any operation in channel order, so it need not be waited for.
             vm.channel.notify({"op": "configure", "env": spec.env})
@@ -152,11 +185,12 @@ class Sandboxes:
             uid=caller.uid,
             session=caller.session,
             deadline=None if caller.session is not None else now + lease_s,
-            memory_mib=template.memory_mib,
-            vcpus=template.vcpus,
+            memory_mib=size.memory_mib,
+            vcpus=size.cpus,
             created_at=now,
             resumed_at=now,
             vm=vm.name,
+            claim=claim,
         )
         self._journal.sandbox_put(sandbox)
         self.track(sandbox, vm)
@@ -164,7 +198,7 @@ class Sandboxes:
 
     def track(self, sandbox: Sandbox, vm: Vm) -> None:
         """Know a sandbox (new, or adopted after a restart) and watch its VM."""
-        live = Live(sandbox, vm)
+        live = Live(sandbox, vm, IdleClock(self._clock))
         self._live[sandbox.id] = self._by_number[sandbox.number] = live
         vm.machine.when_exited(lambda: self._vm_exited(live))
         self.on_lease()
@@ -210,7 +244,12 @@ class Sandboxes:
         if live.sandbox.state is State.FAILED:
             raise GuestUnavailable(f"sandbox {sandbox_id} failed: {live.sandbox.failure}")
         step(live.sandbox.state, Input.USE)
+        live.idle.touch()
         return live.vm.channel
+
+    def hold(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> Hold:
+        """Keep a sandbox from counting as idle.  Raises `SandboxNotFound`."""
+        return self._find(caller, sandbox_id).idle.hold(passive=passive)
 
     # -- change ------------------------------------------------------------------
 
@@ -268,15 +307,21 @@ class Sandboxes:
             page_faults=stats.page_faults,
         )
 
-    def renew(self, caller: Caller, sandbox_id: str, ttl_s: int) -> Sandbox:
-        """Set the lease to end `ttl_s` from now (0 is the default, clamped to the cap)."""
+    def renew(self, caller: Caller, sandbox_id: str, ttl_s: int, *, on_expire: str = "") -> Sandbox:
+        """Set the lease to end `ttl_s` from now (0 is the default, clamped to the cap).
+
+        `on_expire` changes what a claim's end does; empty leaves it.
+        """
         live = self._find(caller, sandbox_id)
         sandbox = live.sandbox
         if sandbox.deadline is None:
             raise StateConflict(have="held by a session", given="renew")
         if sandbox.state in (State.DESTROYING, State.DESTROYED):
             raise StateConflict(have=sandbox.state.value, given="renew")
-        sandbox.deadline = self._clock.now() + lease_length(ttl_s, self._default_lease_s)
+        lease_s = lease_length(ttl_s, self._default_lease_s)
+        sandbox.deadline = self._clock.now() + lease_s
+        if (claim := sandbox.claim) is not None:
+            sandbox.claim = replace(claim, ttl_s=lease_s, on_expire=on_expire or claim.on_expire)
         self._journal.sandbox_put(sandbox)
         self.on_lease()
         return sandbox
@@ -290,29 +335,60 @@ class Sandboxes:
         """
         await self.end(self._find(caller, sandbox_id))
 
-    async def end(self, live: Live) -> None:
-        """Destroy, by whatever decided so; a second call waits for the first."""
+    async def end(self, live: Live, end: End = End.RELEASE) -> None:
+        """Destroy, by whatever decided so; a second call waits for the first.
+
+        With a release delay the VM stands still that long, its guest out of reach and its
+        place given free at once, and only then is taken apart; the call does not wait.
+        """
         first = live.sandbox.state is not State.DESTROYING
         self._step(live, Input.DESTROY)
         if first:
+            for watcher in self.watchers:
+                watcher.ended(live.sandbox, end)
+            if self.release_delay_s:
+                await self._leave_standing(live)
+                return
             spawn(self._end(live), name=f"destroy {live.sandbox.id}")
         await live.gone.wait()
 
+    async def _leave_standing(self, live: Live) -> None:
+        self._forget(live)
+        if live.vm.guest is not None:
+            await live.vm.guest.close()
+        spawn(self._end_later(live), name=f"destroy later {live.sandbox.id}")
+
+    async def _end_later(self, live: Live) -> None:
+        with suppress(VmmError):
+            await live.vm.machine.pause()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.release_delay_s):
+                await self._hurry.wait()
+        await self._factory.stop(live.vm)
+        self._journal.sandbox_gone(live.sandbox)
+
+    def hurry(self) -> None:
+        """The engine stops: take apart now what stands still."""
+        self._hurry.set()
+
     async def _end(self, live: Live) -> None:
-        sandbox = live.sandbox
         try:
             await self._factory.stop(live.vm)
         finally:
-            self._journal.sandbox_gone(sandbox)
-            sandbox.state = State.DESTROYED
-            del self._live[sandbox.id], self._by_number[sandbox.number]
-            self._admission.leave(sandbox.session, sandbox.uid)
-            live.gone.set()
+            self._journal.sandbox_gone(live.sandbox)
+            self._forget(live)
+
+    def _forget(self, live: Live) -> None:
+        sandbox = live.sandbox
+        sandbox.state = State.DESTROYED
+        del self._live[sandbox.id], self._by_number[sandbox.number]
+        self._admission.leave(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
+        live.gone.set()
 
     async def end_session(self, session: str) -> None:
         """Destroy what lived with a connection or attach stream that ended."""
         mine = [live for live in self._live.values() if live.sandbox.session == session]
-        await asyncio.gather(*(self.end(live) for live in mine))
+        await asyncio.gather(*(self.end(live, End.REAP) for live in mine))
 
     def expired(self, now: float) -> list[Live]:
         """Sandboxes whose lease has ended."""
@@ -348,6 +424,8 @@ class Sandboxes:
             return
         live.sandbox.failure = "its virtual machine died"
         self._step(live, Input.VM_DIED)
+        for watcher in self.watchers:
+            watcher.vm_exited(live.sandbox)
         _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=live.vm.name)
 
 

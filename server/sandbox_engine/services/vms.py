@@ -19,12 +19,17 @@ import structlog
 
 from sandbox_engine import ids
 from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
+from sandbox_engine.model.size import Size
+from sandbox_engine.model.template import Manifest
 from sandbox_engine.ports.guest import GuestConnection, GuestConnector, Identity, Welcome
 from sandbox_engine.ports.journal import Journal, VmRow
 from sandbox_engine.ports.templates import ReadyTemplate
 from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec
 
 DISK = "disk.qcow2"
+RESTORE_S = 10.0
+COLD_BOOT_S = 120.0
+"""How long a guest may take to answer: by emulation a boot takes many seconds."""
 MAX_CLOCK_SKEW_MS = 2000.0
 """A guest whose clock is further off than this after it was set is not handed out."""
 _log = structlog.get_logger(__name__)
@@ -34,12 +39,19 @@ class Vm:
     """A machine and the channel to its guest.  Whoever holds it destroys it."""
 
     def __init__(
-        self, sandbox_id: str, machine: Machine, uid: int, template: ReadyTemplate | None
+        self,
+        sandbox_id: str,
+        machine: Machine,
+        uid: int,
+        template: ReadyTemplate | None,
+        size: Size | None = None,
     ) -> None:
         self.sandbox_id = sandbox_id
         """The sandbox it will be, decided before anyone asks: its host name says so."""
         self.template = template
         """None for a VM that was adopted after a restart."""
+        self.size = size
+        """None for the size the template was baked with; another one was booted, not restored."""
         self.machine = machine
         self.uid = uid
         self.guest: GuestConnection | None = None
@@ -105,8 +117,13 @@ class VmFactory:
         self._driver, self._connector, self._journal = driver, connector, journal
         self.root, self._uids = root, uids
 
-    async def prepare(self, template: ReadyTemplate) -> Vm:
-        """Start a VMM that waits to become a clone of `template`."""
+    async def prepare(self, template: ReadyTemplate, size: Size | None = None) -> Vm:
+        """Start a VMM that waits to become a clone of `template`.
+
+        With a `size` other than the template's it waits to boot from the template's disk.
+        """
+        baked = baked_size(template.manifest)
+        size = None if size == baked else size
         sandbox_id = ids.new_sandbox_id()
         name = "vm-" + sandbox_id.removeprefix("sb_")
         directory = self.root / name
@@ -118,33 +135,33 @@ class VmFactory:
             undo.callback(self._journal.vm_gone, name)
             undo.callback(remove_tree, directory)
             disk = _make_directory(directory, uid, template.overlay)
-            manifest = template.manifest
             spec = MachineSpec(
                 name=name,
                 directory=directory,
                 uid=uid,
                 gid=uid,
-                memory_mib=manifest.memory_mib,
-                vcpus=manifest.vcpus,
+                memory_mib=(size or baked).memory_mib,
+                vcpus=(size or baked).cpus,
                 kernel=template.kernel,
                 initramfs=template.initramfs,
                 agent_disk=template.agent_disk,
                 disk=disk,
                 disk_format="qcow2",
                 disk_backing=template.rootfs,
-                snapshot=template.snapshot,
+                snapshot=template.snapshot if size is None else None,
             )
             machine = await self._driver.launch(spec)
             self._journal.vm_launched(name, machine.ref)
             undo.pop_all()
-        return Vm(sandbox_id, machine, uid, template)
+        return Vm(sandbox_id, machine, uid, template, size)
 
     async def bring_up(self, vm: Vm) -> None:
-        """Load, greet, and confirm the identity.  On a raise the VM is destroyed."""
+        """Load or boot, greet, and confirm the identity.  On a raise the VM is destroyed."""
         try:
             await vm.machine.start()
             vm.guest = await self._connector.connect(vm.machine.channel_path)
-            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id))
+            patience_s = RESTORE_S if vm.size is None else COLD_BOOT_S
+            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id), timeout_s=patience_s)
             _check(vm.welcome)
         except BaseException as error:
             words = await vm.machine.console_tail() if isinstance(error, EngineError) else ""
@@ -206,6 +223,11 @@ class VmFactory:
         await vm.machine.kill()
         self._uids.give_back(vm.uid)
         remove_tree(Path(vm.machine.ref.directory))
+
+
+def baked_size(manifest: Manifest) -> Size:
+    """The size a template has a snapshot of."""
+    return Size(cpus=manifest.vcpus, memory_mib=manifest.memory_mib)
 
 
 def remove_tree(directory: Path) -> None:

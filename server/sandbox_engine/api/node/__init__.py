@@ -1,0 +1,1 @@
+"""The second seed's HTTP API: JSON requests, and upgrades that become relays."""

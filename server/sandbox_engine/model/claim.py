@@ -1,0 +1,18 @@
+"""What stays on record of a claim.  A claim is a sandbox with a lease; this is what the
+node API adds to it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """What the node API knows of a sandbox beyond the sandbox."""
+
+    net: str
+    size: str
+    ttl_s: int
+    """The length of the lease last granted: a wake from the archive grants it again."""
+    on_expire: str = "destroy"
+    tenant: str | None = None

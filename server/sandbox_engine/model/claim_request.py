@@ -1,0 +1,202 @@
+"""The node API's requests for a sandbox and its lease, and what they may say.  Pure.
+
+The bounds are the seed's ("POST /v1/claim", "renew", "exec"); what parts not built yet
+would serve is checked, then refused with the status the seed has for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from sandbox_engine.errors import InvalidArgument, NotOffered
+from sandbox_engine.model.sandbox import ENV_NAME
+from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
+from sandbox_engine.model.template import check_name
+
+MAX_METADATA = 16
+MAX_METADATA_BYTES = 4096
+MAX_METADATA_KEY = 128
+MAX_REF = 512
+MAX_VOLUMES = 8
+MAX_CLAIM_ENV = 64
+MAX_CLAIM_ENV_BYTES = 64 << 10
+NETS = ("none", "egress")
+_VOLUME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}\Z")
+_SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin"}
+_SYSTEM |= {"sys", "usr"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class VolumeWish(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `volumes`."""
+
+    name: str
+    mount: str = ""
+    mode: str = ""
+
+
+class EnvEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One variable: `guest: false` never enters the guest and feeds the egress proxy only."""
+
+    value: str
+    guest: bool = True
+    inject: dict[str, Any] | None = None
+
+
+class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a claim."""
+
+    template: str
+    net: str = ""
+    size: str = ""
+    ttl_seconds: int = 0
+    volumes: list[VolumeWish] = []
+    volumes_attach_only: bool = False
+    claim_ref: str = ""
+    metadata: dict[str, str] = {}
+    on_expire: str = ""
+    no_redirect: bool = False
+    require_promoted: bool = False
+    egress: bool | None = None
+    env: dict[str, EnvEntry] = {}
+
+    @property
+    def key(self) -> Key:
+        """What it asks for, defaults filled in."""
+        return Key(self.template, self.net or DEFAULT_NET, self.size or DEFAULT_SIZE)
+
+    def check(self) -> None:
+        """Raise `InvalidArgument`, naming the field, or `NotOffered` for a node without egress."""
+        check_name(self.template)
+        check_net(self.net or DEFAULT_NET)
+        check_ref(self.claim_ref)
+        check_metadata(self.metadata)
+        check_on_expire(self.on_expire)
+        check_volumes(self.volumes, attach_only=self.volumes_attach_only)
+        check_claim_env(self.env)
+        if self.ttl_seconds < 0:
+            raise InvalidArgument("ttl_seconds", "must not be negative")
+        if self.egress or self.net == "egress":
+            raise NotOffered("egress requested on a node without an egress attachment")
+
+    def guest_env(self) -> dict[str, str]:
+        """The variables that go into the guest."""
+        return {name: entry.value for name, entry in self.env.items() if entry.guest}
+
+
+class RenewRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a renew; an absent one is all defaults."""
+
+    ttl_seconds: int = 0
+    on_expire: str = ""
+
+
+class ExecRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a buffered exec."""
+
+    argv: list[str] = field(default_factory=list)
+    cwd: str = ""
+    env: dict[str, str] = {}
+    timeout_seconds: float = 0
+
+    def check(self) -> None:
+        """Raise `InvalidArgument`, naming the field."""
+        if not self.argv or not self.argv[0]:
+            raise InvalidArgument("argv", "must not be empty")
+        if self.timeout_seconds < 0:
+            raise InvalidArgument("timeout_seconds", "must not be negative")
+
+
+def check_net(net: str) -> None:
+    """Only the lanes there are."""
+    if net not in NETS:
+        raise InvalidArgument("net", f"unknown net {net!r}: one of {', '.join(NETS)}")
+
+
+def check_ref(ref: str) -> None:
+    """Opaque, but it is a word in a query and in logs."""
+    if len(ref.encode(errors="surrogatepass")) > MAX_REF or _CONTROL.search(ref):
+        raise InvalidArgument(
+            "claim_ref", f"must be at most {MAX_REF} bytes without control characters"
+        )
+
+
+def check_on_expire(action: str) -> None:
+    """What happens at the deadline; empty is `destroy`."""
+    if action not in ("", "destroy", "archive"):
+        raise InvalidArgument("on_expire", f"unknown action {action!r}: destroy or archive")
+
+
+def check_metadata(metadata: dict[str, str]) -> None:
+    """At most 16 pairs and 4 KiB; a key can be written in front of `=` in a query."""
+    if len(metadata) > MAX_METADATA:
+        raise InvalidArgument("metadata", f"{len(metadata)} pairs; the limit is {MAX_METADATA}")
+    for key, value in metadata.items():
+        if not key or len(key) > MAX_METADATA_KEY or "=" in key:
+            raise InvalidArgument(
+                "metadata", f"key {key!r} must be 1 to {MAX_METADATA_KEY} characters without `=`"
+            )
+        if _CONTROL.search(key) or _CONTROL.search(value):
+            raise InvalidArgument("metadata", f"{key!r} holds a control character")
+    size = len(msgspec.json.encode(metadata))
+    if size > MAX_METADATA_BYTES:
+        raise InvalidArgument(
+            "metadata", f"{size} bytes as JSON; the limit is {MAX_METADATA_BYTES}"
+        )
+
+
+def check_claim_env(env: dict[str, EnvEntry]) -> None:
+    """Bounds and names; nothing here can serve a value that stays outside the guest."""
+    if len(env) > MAX_CLAIM_ENV:
+        raise InvalidArgument("env", f"{len(env)} entries; the limit is {MAX_CLAIM_ENV}")
+    size = 0
+    for name, entry in env.items():
+        if not ENV_NAME.match(name) or "\0" in entry.value:
+            raise InvalidArgument("env", f"{name!r} is not a variable's name, or its value is bad")
+        size += len(name) + len(entry.value.encode(errors="surrogatepass")) + 2
+        if entry.inject is not None:
+            raise InvalidArgument("env", f"{name}: no host of this claim's inject is intercepted")
+        if not entry.guest:
+            raise InvalidArgument("env", f"{name}: guest: false needs an egress proxy")
+    if size > MAX_CLAIM_ENV_BYTES:
+        raise InvalidArgument("env", f"{size} bytes; the limit is {MAX_CLAIM_ENV_BYTES}")
+
+
+def check_volumes(volumes: list[VolumeWish], *, attach_only: bool) -> None:
+    """Names, modes and mounts that could be served by some catalog."""
+    if attach_only and not volumes:
+        raise InvalidArgument("volumes_attach_only", "needs volumes")
+    if len(volumes) > MAX_VOLUMES:
+        raise InvalidArgument("volumes", f"{len(volumes)} entries; the limit is {MAX_VOLUMES}")
+    names: set[str] = set()
+    mounts: list[str] = []
+    for wish in volumes:
+        if not _VOLUME.match(wish.name) or wish.name in names:
+            raise InvalidArgument("volumes", f"{wish.name!r} is no volume's name, or named twice")
+        names.add(wish.name)
+        if wish.mode not in ("", "ro", "rw"):
+            raise InvalidArgument("volumes", f"{wish.name}: mode must be ro or rw")
+        if attach_only and wish.mount:
+            raise InvalidArgument("volumes", f"{wish.name}: volumes_attach_only excludes a mount")
+        mounts.append(check_mount(wish.mount or f"/volumes/{wish.name}"))
+    _check_apart(mounts)
+
+
+def check_mount(mount: str) -> str:
+    """Absolute, clean and outside the guest's system; `mount` itself.  Raises."""
+    parts = mount.split("/")
+    if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]):
+        raise InvalidArgument("volumes", f"mount {mount!r} is not an absolute, clean path")
+    if parts[1] in _SYSTEM or _CONTROL.search(mount):
+        raise InvalidArgument("volumes", f"mount {mount!r} lies in the guest's system")
+    return mount
+
+
+def _check_apart(mounts: list[str]) -> None:
+    for mount in mounts:
+        if sum(other == mount or other.startswith(mount + "/") for other in mounts) > 1:
+            raise InvalidArgument("volumes", f"mount {mount!r} is used twice, or holds another")
