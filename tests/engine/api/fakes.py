@@ -15,6 +15,7 @@ from sandbox_engine.errors import (
     TemplateNotFound,
 )
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.exec import ExecEvent, ExecResult, ExecSpec, Exit, TerminalSize
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec, SandboxStatus
@@ -35,7 +36,8 @@ class FakeSandboxes(Sandboxes):
 
     def __init__(self) -> None:
         self.boxes: dict[str, Sandbox] = {}
-        self.calls: list[tuple[str, object]] = []
+        self.calls: list[tuple[str, str]] = []
+        self.creates: list[tuple[SandboxSpec, int, str]] = []
         self.callers: list[Caller] = []
         self.gate: asyncio.Event | None = None
         """Where set, a create waits for it."""
@@ -45,9 +47,16 @@ class FakeSandboxes(Sandboxes):
         self._numbers = itertools.count(1)
 
     async def create(
-        self, caller: Caller, spec: SandboxSpec, *, ttl_s: int = 0, request_id: str = ""
+        self,
+        caller: Caller,
+        spec: SandboxSpec,
+        *,
+        ttl_s: int = 0,
+        request_id: str = "",
+        claim: Claim | None = None,
     ) -> Created:
-        self.calls.append(("create", (spec, ttl_s, request_id)))
+        self.calls.append(("create", spec.template))
+        self.creates.append((spec, ttl_s, request_id))
         self.callers.append(caller)
         if self.failure is not None:
             raise self.failure
@@ -119,7 +128,7 @@ class FakeSandboxes(Sandboxes):
             page_faults=2**40,
         )
 
-    def renew(self, caller: Caller, sandbox_id: str, ttl_s: int) -> Sandbox:
+    def renew(self, caller: Caller, sandbox_id: str, ttl_s: int, *, on_expire: str = "") -> Sandbox:
         sandbox = self.get(caller, sandbox_id)
         sandbox.deadline = 1_790_000_000.0 + ttl_s
         return sandbox

@@ -8,6 +8,7 @@ import socket
 import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sandbox.v1 import legacy_pb2 as pb
@@ -26,13 +27,13 @@ from tests.engine.api.fakes import TOKEN, World
 Connect = Callable[[], Awaitable[FrameClient]]
 
 
-def create(request_id: int = 1, **fields: object) -> pb.ClientMessage:
+def create(request_id: int = 1, **fields: Any) -> pb.ClientMessage:
     request = pb.CreateRequest(template_name="base")
     request.MergeFrom(pb.CreateRequest(**fields))
     return pb.ClientMessage(create=request, request_id=request_id)
 
 
-def guest(request_id: int = 2, sandbox_id: int = 1, **operation: object) -> pb.ClientMessage:
+def guest(request_id: int = 2, sandbox_id: int = 1, **operation: Any) -> pb.ClientMessage:
     request = pb.GuestRequest(sandbox_id=sandbox_id, **operation)
     return pb.ClientMessage(guest=request, request_id=request_id)
 
@@ -106,10 +107,11 @@ async def test_pause_and_resume(client: FrameClient, world: World) -> None:
     await client.ask(create())
     paused = await client.ask(pb.ClientMessage(pause=pb.PauseRequest(sandbox_id=1), request_id=2))
     assert paused.WhichOneof("response") == "pause"
-    assert world.sandboxes.boxes["sb_1"].state is State.PAUSED
+    states = [world.sandboxes.boxes["sb_1"].state]
     resume = pb.ClientMessage(resume=pb.ResumeRequest(sandbox_id=1), request_id=3)
     assert (await client.ask(resume)).WhichOneof("response") == "resume"
-    assert world.sandboxes.boxes["sb_1"].state is State.RUNNING
+    states.append(world.sandboxes.boxes["sb_1"].state)
+    assert states == [State.PAUSED, State.RUNNING]
 
 
 async def test_inspect_rounds_memory_up_and_keeps_faults_in_32_bits(client: FrameClient) -> None:

@@ -11,10 +11,10 @@ from sandbox_engine.api.errors import wire_text
 from sandbox_engine.api.rpc.paging import page
 from sandbox_engine.api.rpc.times import duration, milliseconds, seconds, timestamp
 from sandbox_engine.api.rpc.unserved import served
-from sandbox_engine.errors import SandboxNotFound
+from sandbox_engine.errors import InvalidArgument, SandboxNotFound
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import State
-from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
+from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
@@ -35,6 +35,11 @@ class SandboxServicer:
 
     def __init__(self, sandboxes: Sandboxes, sessions: Sessions) -> None:
         self._sandboxes, self._sessions = sandboxes, sessions
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End every session's stream, which takes the session's sandboxes with it."""
+        self._stopping.set()
 
     async def create_sandbox(
         self, request: pb.CreateSandboxRequest, caller: Caller
@@ -47,10 +52,20 @@ class SandboxServicer:
         created = await self._sandboxes.create(
             caller, spec, ttl_s=seconds(request.ttl), request_id=request.request_id
         )
+        if request.attach_session:
+            await self._still_open(caller, created)
         credentials = pb.SandboxCredentials(token=created.token, session_token=created.token)
         return pb.CreateSandboxResponse(
             sandbox=sandbox_to_pb(created.sandbox), credentials=credentials
         )
+
+    async def _still_open(self, caller: Caller, created: Created) -> None:
+        """A session that ended during the create did not take this sandbox with it."""
+        try:
+            self._sessions.check(caller.session or "")
+        except InvalidArgument:
+            await self._sandboxes.destroy(caller, created.sandbox.id)
+            raise
 
     async def get_sandbox(
         self, request: pb.GetSandboxRequest, caller: Caller
@@ -122,7 +137,7 @@ class SandboxServicer:
         session = self._sessions.open()
         try:
             yield pb.AttachResponse(ready=pb.AttachReady(attach_session=session))
-            await asyncio.Event().wait()
+            await self._stopping.wait()
         finally:
             # Not awaited here: the call is being cancelled, and destroying takes its time.
             spawn(self._sessions.close(session), name=f"end {session}")
@@ -160,15 +175,22 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         vcpu_count=sandbox.vcpus,
         create_time=timestamp(sandbox.created_at),
         expire_time=None if sandbox.deadline is None else timestamp(sandbox.deadline),
-        on_expire=pb.EXPIRE_ACTION_DESTROY,
+        on_expire=_on_expire(sandbox),
         metadata=sandbox.spec.metadata,
         claim_ref=sandbox.spec.claim_ref,
         session_key=sandbox.spec.session_key or "",
         attach_session=sandbox.session or "",
         net=pb.NET_LANE_NONE,
         net_route=pb.NET_ROUTE_NONE,
+        tenant=(sandbox.claim.tenant or "") if sandbox.claim is not None else "",
         failure=wire_text(sandbox.failure),
     )
+
+
+def _on_expire(sandbox: Sandbox) -> pb.ExpireAction.ValueType:
+    if sandbox.claim is not None and sandbox.claim.on_expire == "archive":
+        return pb.EXPIRE_ACTION_ARCHIVE
+    return pb.EXPIRE_ACTION_DESTROY
 
 
 def _passes(sandbox: Sandbox, request: pb.ListSandboxesRequest) -> bool:

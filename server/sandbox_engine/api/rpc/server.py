@@ -78,8 +78,9 @@ class RpcServer:
         listen: str = "",
         tokens: Mapping[str, str] | None = None,
     ) -> None:
+        self._sandboxes = SandboxServicer(sandboxes, sessions)
         self._servicers: dict[str, object] = {
-            "SandboxService": SandboxServicer(sandboxes, sessions),
+            "SandboxService": self._sandboxes,
             "GuestService": GuestServicer(execs, files),
             "TemplateService": TemplateServicer(templates),
             "NodeService": NodeServicer(node),
@@ -114,6 +115,7 @@ class RpcServer:
             return
         server, self._server = self._server, None
         await self._health.stopping()
+        self._sandboxes.stop()
         await server.stop(GRACE_S)
         self._path.unlink(missing_ok=True)
 
