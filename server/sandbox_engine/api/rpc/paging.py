@@ -6,27 +6,27 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from google.protobuf.message import Message
+from sandbox.v1.sandboxes_pb2 import ListSandboxesRequest
+from sandbox.v1.templates_pb2 import ListTemplatesRequest
 
 from sandbox_engine.errors import InvalidArgument
 
 DEFAULT_SIZE = 100
 MAX_SIZE = 1000
+Paged: TypeAlias = ListSandboxesRequest | ListTemplatesRequest
+"""Requests with `page_size`, `page_token` and filters."""
 _T = TypeVar("_T")
 
 
-def page(
-    items: Sequence[_T], key: Callable[[_T], str], request: Message
-) -> tuple[Sequence[_T], str]:
-    """The page that `request` (with `page_size`, `page_token` and filters) asks for.
+def page(items: Sequence[_T], key: Callable[[_T], str], request: Paged) -> tuple[Sequence[_T], str]:
+    """The page that `request` asks for.
 
     `items` are in the order of `key`; what is added or removed between two pages neither
     repeats nor hides another item.  Raises `InvalidArgument`.
     """
-    size: int = getattr(request, "page_size")  # noqa: B009 - the field is any request's
-    token: str = getattr(request, "page_token")  # noqa: B009
+    size, token = request.page_size, request.page_token
     if size < 0:
         raise InvalidArgument("page_size", "must not be negative")
     size = min(size or DEFAULT_SIZE, MAX_SIZE)
@@ -39,11 +39,9 @@ def page(
     return chosen, _token(filters, key(chosen[-1])) if more else ""
 
 
-def _fingerprint(request: Message) -> str:
-    filters = type(request)()
-    filters.CopyFrom(request)
-    filters.ClearField("page_size")
-    filters.ClearField("page_token")
+def _fingerprint(request: Paged) -> str:
+    filters = type(request).FromString(request.SerializeToString())
+    filters.page_size, filters.page_token = 0, ""
     return hashlib.sha256(filters.SerializeToString(deterministic=True)).hexdigest()[:8]
 
 

@@ -39,8 +39,11 @@ class Health:
 
 
 def add_reflection(server: grpc.aio.Server, services: Sequence[ServiceDescriptor]) -> None:
-    """Serve reflection, v1 and v1alpha, of `services`."""
-    names = [*(service.full_name for service in services), HEALTH, REFLECTION_ALPHA, REFLECTION]
+    """Serve reflection, v1 and v1alpha, of `services`.
+
+    What is listed can be described, which v1 itself cannot: it has no descriptor here.
+    """
+    names = [*(service.full_name for service in services), HEALTH, REFLECTION_ALPHA]
     servicer = reflection_aio.ReflectionServicer(names)
     method = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
