@@ -43,8 +43,8 @@ class Descriptors(Struct, frozen=True, kw_only=True):
     memory: str = ""
 
 
-def build(spec: MachineSpec, accel: str, fds: Descriptors) -> list[str]:
-    """Words to start QEMU with."""
+def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> list[str]:
+    """Words to start QEMU with; `tsc_khz` is what the kernel is told of its counter's rate."""
     words = [
         BINARY,
         "-name", spec.name,
@@ -58,7 +58,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors) -> list[str]:
         "-object", _memory(spec, fds.memory),
         "-kernel", _path(fds.kernel),
         "-initrd", _path(fds.initramfs),
-        "-append", COMMAND_LINE,
+        "-append", COMMAND_LINE + (f" tsc_early_khz={tsc_khz}" if tsc_khz else ""),
         "-global", "migration.send-configuration=off",  # device state is saved without it
         "-blockdev", _root(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",

@@ -21,6 +21,7 @@ import structlog
 from sandbox_engine.errors import VmmError
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Platform
+from sandbox_engine.vmm import tsc
 from sandbox_engine.vmm.cgroup import Cgroups
 from sandbox_engine.vmm.process import Launcher, LaunchRequest, Process
 from sandbox_engine.vmm.qemu import argv
@@ -171,6 +172,7 @@ class QemuDriver:
         )
         self._launcher = launcher
         self._cgroups = cgroups or Cgroups()
+        self._tsc_khz = tsc.khz() if accel == "tcg" else 0  # KVM tells its guests itself
 
     async def launch(self, spec: MachineSpec) -> QemuMachine:
         """See `ports.vmm.MachineDriver`."""
@@ -193,7 +195,7 @@ class QemuDriver:
                 fds.open(Path(f"/proc/self/fd/{spec.snapshot.state_fd}"))
             launched = await self._launcher.launch(
                 LaunchRequest(
-                    argv=argv.build(spec, self.accel, names),
+                    argv=argv.build(spec, self.accel, names, self._tsc_khz),
                     cwd=spec.directory,
                     uid=spec.uid,
                     gid=spec.gid,
