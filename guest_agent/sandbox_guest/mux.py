@@ -34,8 +34,11 @@ from dataclasses import dataclass
 HEADER = struct.Struct(">BBHII")
 MAGIC = bytes.fromhex("9b1ec0de5a4db0c5f00ddeadc4a11e57")
 NONCE_SIZE = 16
-WINDOW = 1 << 20
+WINDOW = 2 << 20
 """Bytes of one stream that may be in flight in one direction."""
+GRANT = WINDOW // 2
+"""Credit is returned in pieces of this.  So a sender whose bytes were all disposed of has
+credit for this much at least, and may wait for it."""
 MAX_PAYLOAD = 1 << 18
 """Largest payload of one frame: bounds how long a bulk stream can delay its neighbours."""
 MAX_CONTROL = 1024
@@ -296,7 +299,7 @@ class Mux:
         if state is None or state.peer_finished:
             return
         state.ungranted += size
-        if state.ungranted >= WINDOW // 4:  # batched: a frame a read would double the traffic
+        if state.ungranted >= GRANT:  # batched: a frame a read would double the traffic
             state.window += state.ungranted
             self._frame(Kind.CREDIT, stream, state.ungranted.to_bytes(4, "big"))
             state.ungranted = 0

@@ -21,7 +21,7 @@ from sandbox_guest.mux import MAX_PAYLOAD, Mux
 
 BULK_MAX = MAX_PAYLOAD - HEADER.size
 """Bytes of bulk that travel as one frame of the channel."""
-_RESERVE = 4096  # credit bulk leaves alone, so that a control message need not wait
+_ROOM = MAX_PAYLOAD + 4096  # bulk leaves a rest of credit, so that control need not wait
 
 
 class Outlet(Protocol):
@@ -82,10 +82,13 @@ class Stream:
     # -- out ---------------------------------------------------------------------
 
     def room(self) -> int:
-        """How much bulk may be sent now without waiting here; 0 or less: none."""
-        if self._backlog:
+        """How much bulk may be sent now without waiting here: a whole frame, or nothing.
+
+        Never a part, which would cost as much; `mux.GRANT` promises that it comes.
+        """
+        if self._backlog or self._outlet.mux.credit(self.number) < _ROOM:
             return 0
-        return self._outlet.mux.credit(self.number) - _RESERVE
+        return BULK_MAX
 
     def send(self, message: Control, *, last: bool = False) -> None:
         """Send one control message, and the end of our direction with it if it is `last`."""
