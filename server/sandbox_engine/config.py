@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.pool_wish import PoolTarget, bounds
+from sandbox_engine.model.size import Key, Size, Sizes
 
-DEFAULT_WARM = 4
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]*):\d{1,5}\Z")
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+/?\Z")
 
@@ -42,17 +43,16 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.warm is not None and self.warm_max is not None and self.warm_max < self.warm:
             raise ValueError("warm_max must not be below warm")
 
-    @property
-    def floor(self) -> int:
-        """VMs that wait at any time."""
-        if self.warm is None:
-            return DEFAULT_WARM if self.warm_max is None else 0
-        return self.warm
-
-    @property
-    def ceiling(self) -> int:
-        """VMs that wait at most."""
-        return self.floor if self.warm_max is None else self.warm_max
+    def target(self) -> PoolTarget:
+        """What the pool is to keep."""
+        warm, warm_max = bounds(self.warm, self.warm_max)
+        return PoolTarget(
+            key=Key(self.template, self.net, self.size),
+            warm=warm,
+            warm_max=warm_max,
+            waiting=self.waiting,
+            warmup=tuple(self.warmup),
+        )
 
 
 class SizeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +60,10 @@ class SizeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     cpus: Annotated[int, Meta(ge=1, le=32)]
     memory_mib: Annotated[int, Meta(ge=64, le=65536)]
+
+    def size(self) -> Size:
+        """As the rules know it."""
+        return Size(cpus=self.cpus, memory_mib=self.memory_mib)
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,6 +119,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for key in keys:
             if keys.count(key) > 1:
                 raise ValueError(f"pools names template {key[0]!r} twice")
+        for pool in self.pools:
+            if pool.size:
+                _check_size(self.size_table(), pool.size)
         if self.listen and not _ADDRESS.match(self.listen):
             raise ValueError("listen must be host:port")
         if self.client_advertise and not _ORIGIN.match(self.client_advertise):
@@ -126,6 +133,17 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for entry in self.allowed_services:
             if entry != "*":
                 _check_service(entry)
+
+    def size_table(self) -> Sizes:
+        """The sizes claims and pools may name."""
+        return Sizes({name: size.size() for name, size in self.sizes.items()})
+
+
+def _check_size(table: Sizes, name: str) -> None:
+    try:
+        table.get(name)
+    except InvalidArgument as error:
+        raise ValueError(f"pools: {error.problem}") from error
 
 
 def _check_service(entry: str) -> None:

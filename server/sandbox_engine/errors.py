@@ -161,6 +161,16 @@ class NotOffered(EngineError):
     code = Code.STATE_CONFLICT
 
 
+class NeedsRestart(EngineError):
+    """A change of the configuration that only a restart can make; `fields` names it."""
+
+    code = Code.STATE_CONFLICT
+
+    def __init__(self, fields: list[str]) -> None:
+        super().__init__(f"a restart is needed to change {', '.join(fields)}; nothing was applied")
+        self.fields = fields
+
+
 class RequestConflict(EngineError):
     """The request id was used before with another request."""
 

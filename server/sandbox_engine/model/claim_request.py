@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from sandbox_engine.errors import InvalidArgument, NotOffered
+from sandbox_engine.model.exec import MAX_ARGV_BYTES
 from sandbox_engine.model.sandbox import ENV_NAME
 from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
 from sandbox_engine.model.template import check_name
@@ -107,8 +108,21 @@ class ExecRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Raise `InvalidArgument`, naming the field."""
         if not self.argv or not self.argv[0]:
             raise InvalidArgument("argv", "must not be empty")
+        if sum(len(word.encode(errors="surrogatepass")) for word in self.argv) > MAX_ARGV_BYTES:
+            raise InvalidArgument("argv", f"more than {MAX_ARGV_BYTES} bytes")
         if self.timeout_seconds < 0:
             raise InvalidArgument("timeout_seconds", "must not be negative")
+
+
+def metadata_filter(pairs: list[str]) -> dict[str, str]:
+    """The filter `?metadata=key=value`, repeated.  Raises `InvalidArgument`."""
+    wanted: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key or key in wanted:
+            raise InvalidArgument("metadata", f"{pair!r} is not key=value, or repeats a key")
+        wanted[key] = value
+    return wanted
 
 
 def check_net(net: str) -> None:

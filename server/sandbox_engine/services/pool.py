@@ -21,7 +21,7 @@ from sandbox_engine.model.demand import Demand
 from sandbox_engine.model.size import Size
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.ports.templates import ReadyTemplate, TemplateVault
-from sandbox_engine.services.vms import Vm, VmFactory
+from sandbox_engine.services.vms import Vm, VmFactory, baked_size
 from sandbox_engine.services.warmup import run_warmup
 
 RETRY_S = 1.0
@@ -83,6 +83,10 @@ class Pool:
         self.warm, self.warm_max, self.waiting = warm, warm, waiting
         self.warmup: tuple[str, ...] = ()
         """A command run in each VM before it joins."""
+        self.baked: Size | None = None
+        """The size the template was baked with, once that is known."""
+        self.label = ""
+        """The size's name where somebody configured the pool by one."""
         self.suspended = False
         """Keeps nothing ready; whoever waits is still served."""
         self.status = PoolStatus()
@@ -205,6 +209,11 @@ class Pool:
         for vm in idle:
             await self._factory.destroy(vm)
 
+    @property
+    def golden(self) -> bool:
+        """Whether its VMs are restored from a snapshot and not booted."""
+        return self.size is None or self.size == self.baked
+
     def counts(self) -> tuple[int, int, int]:
         """(warm, in creation, waiting VMMs)."""
         return len(self._shelf), self._creating, len(self._prepared)
@@ -231,6 +240,7 @@ class Pool:
 
     async def _brought_up(self) -> Vm:
         template = await self._vault.open(self.template)
+        self.baked = baked_size(template.manifest)
         began = self._now()
         vm = self._take_prepared(template)
         if vm is None:

@@ -70,6 +70,13 @@ class Pools:
             pool = self._baked.get((template, size))
         return pool
 
+    async def normal(self, template: str, size: Size | None) -> Size | None:
+        """`size`, or None where that is what `template` was baked with.
+
+        Raises for a template that cannot be served.
+        """
+        return None if size == baked_size(await self.verified(template)) else size
+
     async def of(self, template: str, size: Size | None = None) -> Pool:
         """The pool of `template` in `size`; the first call verifies the template and makes it.
 
@@ -82,6 +89,7 @@ class Pools:
                 template, warm=self._default_warm, waiting=1
             )
             self._baked[template, baked] = pool
+            pool.baked = baked
             return pool
         return self.find(template, size) or self.configure(template, warm=0, waiting=0, size=size)
 

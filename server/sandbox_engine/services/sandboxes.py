@@ -235,8 +235,10 @@ class Sandboxes:
             raise SandboxNotFound(sandbox_id)
         return live
 
-    def channel(self, caller: Caller, sandbox_id: str) -> GuestConnection:
+    def channel(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> GuestConnection:
         """The guest channel, for an operation that the present state allows.
+
+        A `passive` one is an operator's read: it is not taken for activity.
 
         Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable` (the VM died).
         """
@@ -244,7 +246,8 @@ class Sandboxes:
         if live.sandbox.state is State.FAILED:
             raise GuestUnavailable(f"sandbox {sandbox_id} failed: {live.sandbox.failure}")
         step(live.sandbox.state, Input.USE)
-        live.idle.touch()
+        if not passive:
+            live.idle.touch()
         return live.vm.channel
 
     def hold(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> Hold:

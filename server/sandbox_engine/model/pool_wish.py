@@ -1,0 +1,100 @@
+"""The pools an operator asks for by `PUT /v1/pools`, and what they may say.  Pure."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.claim_request import check_net
+from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
+from sandbox_engine.model.template import check_name
+
+DEFAULT_WARM = 4
+MAX_WARM = 256
+MAX_POOLS = 256
+_CONFIG_OWNED = ("egress", "warmup", "capture_trim", "storage", "egress_upstream_env")
+
+
+class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One entry of the request; the fields the configuration owns are known to be refused."""
+
+    template: str
+    net: str = ""
+    size: str = ""
+    warm: int | None = None
+    warm_max: int | None = None
+    idle_hibernate_seconds: int = 0
+    archive_after_seconds: int = 0
+    archive_delete_after_seconds: int = 0
+    egress: Raw | UnsetType = UNSET
+    warmup: Raw | UnsetType = UNSET
+    capture_trim: Raw | UnsetType = UNSET
+    storage: Raw | UnsetType = UNSET
+    egress_upstream_env: Raw | UnsetType = UNSET
+
+    @property
+    def key(self) -> Key:
+        """Defaults filled in as for a claim."""
+        return Key(self.template, self.net or DEFAULT_NET, self.size or DEFAULT_SIZE)
+
+    def target(self) -> PoolTarget:
+        """Defaults filled in: 4 warm only where neither bound is given."""
+        warm, warm_max = bounds(self.warm, self.warm_max)
+        return PoolTarget(key=self.key, warm=warm, warm_max=warm_max)
+
+    def check(self) -> None:
+        """Raise `InvalidArgument`, naming the field."""
+        check_name(self.template)
+        check_net(self.key.net)
+        for name in _CONFIG_OWNED:
+            if getattr(self, name) is not UNSET:
+                raise InvalidArgument(name, "belongs to the configuration file")
+        self._check_bounds()
+        self._check_idle()
+        if self.key.net == "egress":
+            raise InvalidArgument("net", "this node has no egress attachment")
+
+    def _check_bounds(self) -> None:
+        for name, value in (("warm", self.warm), ("warm_max", self.warm_max)):
+            if value is not None and not 0 <= value <= MAX_WARM:
+                raise InvalidArgument(name, f"must be 0 to {MAX_WARM}")
+        if self.warm_max is not None and self.warm_max < (self.warm or 0):
+            raise InvalidArgument("warm_max", "must not be below warm")
+
+    def _check_idle(self) -> None:
+        idle, after = self.idle_hibernate_seconds, self.archive_after_seconds
+        if min(idle, after, self.archive_delete_after_seconds) < 0:
+            raise InvalidArgument("idle_hibernate_seconds", "no duration may be negative")
+        if after and after <= idle:
+            raise InvalidArgument("archive_after_seconds", "must be above idle_hibernate_seconds")
+        if idle or after or self.archive_delete_after_seconds:
+            raise InvalidArgument("idle_hibernate_seconds", "this node does not hibernate yet")
+
+
+class PoolTarget(Struct, frozen=True, kw_only=True):
+    """What a pool is to keep.  A size of "" is the one the template was baked with."""
+
+    key: Key
+    warm: int
+    warm_max: int
+    waiting: int = 1
+    warmup: tuple[str, ...] = ()
+
+
+def bounds(warm: int | None, warm_max: int | None) -> tuple[int, int]:
+    """How many VMs wait at least and at most, where one or both were left out."""
+    if warm is None:
+        warm = DEFAULT_WARM if warm_max is None else 0
+    return warm, warm if warm_max is None else warm_max
+
+
+def check_wishes(wishes: list[PoolWish]) -> None:
+    """Each entry, and that none is named twice.  Raises `InvalidArgument`."""
+    if len(wishes) > MAX_POOLS:
+        raise InvalidArgument("pools", f"{len(wishes)} entries; the limit is {MAX_POOLS}")
+    seen: set[Key] = set()
+    for wish in wishes:
+        wish.check()
+        if wish.key in seen:
+            raise InvalidArgument("pools", f"{wish.key} is named twice")
+        seen.add(wish.key)

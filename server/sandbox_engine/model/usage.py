@@ -1,0 +1,62 @@
+"""The usage journal's events (seed "Usage journal"): what billing folds.  Pure."""
+
+from __future__ import annotations
+
+import enum
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.size import Key
+
+
+class Event(enum.Enum):
+    """A lifecycle transition."""
+
+    CLAIM = "claim"
+    RELEASE = "release"
+    REAP = "reap"
+    VMM_EXIT = "vmm_exit"
+    VMM_FAILED = "vmm_failed"
+
+
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line."""
+
+    t: str
+    ev: Event
+    id: str
+    vm: str
+    key: str = ""
+    tenant: str = ""
+    ref: str = ""
+
+
+def timestamp(at: float) -> str:
+    """RFC 3339 in UTC, to the microsecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def key_of(sandbox: Sandbox) -> Key:
+    """The key a sandbox was claimed by; one of another door has no size's name."""
+    if sandbox.claim is None:
+        return Key(sandbox.spec.template, size="")
+    return Key(sandbox.spec.template, sandbox.claim.net, sandbox.claim.size)
+
+
+def usage_line(at: float, event: Event, sandbox: Sandbox, ref: str = "") -> bytes:
+    """The line of one event."""
+    claimed = event is Event.CLAIM
+    tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
+    entry = Entry(
+        t=timestamp(at),
+        ev=event,
+        id=sandbox.id,
+        vm=sandbox.vm,
+        key=key_of(sandbox).digest() if claimed else "",
+        tenant=tenant if claimed else "",
+        ref=ref,
+    )
+    return msgspec.json.encode(entry)

@@ -1,0 +1,127 @@
+"""Claims: sandboxes with a lease, as the node API hands them out.
+
+Everything a claim is, it is as a sandbox of `services/sandboxes.py`; here are the rules
+that only claims have: sizes by name, what happens at the deadline, who sees what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sandbox_engine.errors import InvalidArgument, SandboxNotFound, StateConflict, TemplateNotFound
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
+from sandbox_engine.model.claim_request import ClaimRequest, RenewRequest, check_on_expire
+from sandbox_engine.model.machine import State
+from sandbox_engine.model.sandbox import (
+    Created,
+    Sandbox,
+    SandboxSpec,
+    SandboxStatus,
+    lease_length,
+)
+from sandbox_engine.model.size import Key, Size, Sizes
+from sandbox_engine.services.access import Party
+from sandbox_engine.services.sandboxes import Sandboxes
+
+NODE = Caller(name="node")
+_ENDED = (State.DESTROYING, State.DESTROYED)
+
+
+class Claims:
+    """The claims of the node."""
+
+    def __init__(
+        self, *, sandboxes: Sandboxes, sizes: Sizes, default_lease_s: int, wait_s: float
+    ) -> None:
+        self._sandboxes, self.sizes = sandboxes, sizes
+        self._default_lease_s = default_lease_s
+        self.wait_s = wait_s
+        """How long a claim waits for a VM where none is warm."""
+
+    async def claim(self, party: Party, request: ClaimRequest) -> Created:
+        """A fresh sandbox under a lease.  Does not wait at all when a warm VM is there.
+
+        Raises `InvalidArgument`, `NotOffered`, `LimitReached`, `Draining`, `PoolExhausted`,
+        and what making a VM can end with.  Cancelling leaves nothing behind.
+        """
+        request.check()
+        key, size = request.key, self.sizes.get(request.key.size)
+        if request.volumes:
+            raise InvalidArgument("volumes", f"unknown volume {request.volumes[0].name!r}")
+        if request.require_promoted:
+            raise InvalidArgument("template", f"no promoted template {key.template!r}")
+        claim = Claim(
+            net=key.net,
+            size=key.size,
+            ttl_s=lease_length(request.ttl_seconds, self._default_lease_s),
+            on_expire=request.on_expire or "destroy",
+            tenant=party.tenant,
+        )
+        spec = SandboxSpec(
+            template=key.template,
+            memory_mib=size.memory_mib,
+            vcpus=size.cpus,
+            env=request.guest_env(),
+            pool_wait_ms=int(self.wait_s * 1000),
+            claim_ref=request.claim_ref,
+            metadata=request.metadata,
+        )
+        try:
+            return await self._sandboxes.create(
+                party.caller, spec, ttl_s=request.ttl_seconds, claim=claim
+            )
+        except TemplateNotFound as error:
+            raise InvalidArgument("template", str(error)) from error
+
+    async def release(self, party: Party, sandbox_id: str) -> None:
+        """End it.  Raises `SandboxNotFound`, also for one that is ending already."""
+        await self._sandboxes.destroy(party.caller, self.get(sandbox_id).id)
+
+    def renew(self, party: Party, sandbox_id: str, request: RenewRequest) -> Sandbox:
+        """A new lease from now on.  Raises `SandboxNotFound`, `InvalidArgument`."""
+        check_on_expire(request.on_expire)
+        self.get(sandbox_id)
+        return self._sandboxes.renew(
+            party.caller, sandbox_id, request.ttl_seconds, on_expire=request.on_expire
+        )
+
+    def get(self, sandbox_id: str) -> Sandbox:
+        """One live claim.  Raises `SandboxNotFound`."""
+        sandbox = self._sandboxes.get(NODE, sandbox_id)
+        if sandbox.deadline is None or sandbox.state in _ENDED:
+            raise SandboxNotFound(sandbox_id)
+        return sandbox
+
+    def usable(self, sandbox_id: str) -> Sandbox:
+        """One live claim whose guest can be used.  Raises `StateConflict` for a failed one."""
+        sandbox = self.get(sandbox_id)
+        if sandbox.state is State.FAILED:
+            raise StateConflict(have=f"failed ({sandbox.failure})", given="use")
+        return sandbox
+
+    def all(self) -> Iterator[Sandbox]:
+        """Every live claim, oldest first."""
+        for sandbox in self._sandboxes.visible(NODE):
+            if sandbox.deadline is not None and sandbox.state not in _ENDED:
+                yield sandbox
+
+    def matching(self, *, claim_ref: str, metadata: dict[str, str]) -> Iterator[Sandbox]:
+        """Live claims under this reference (empty: any) that hold every pair."""
+        for sandbox in self.all():
+            spec = sandbox.spec
+            if claim_ref and spec.claim_ref != claim_ref:
+                continue
+            if metadata.items() <= spec.metadata.items():
+                yield sandbox
+
+    def inspect(self, sandbox_id: str) -> SandboxStatus:
+        """What the kernel counts of one live claim."""
+        return self._sandboxes.inspect(NODE, self.get(sandbox_id).id)
+
+    def key(self, sandbox: Sandbox) -> Key:
+        """What it was claimed as; where another door created it, its size by the table."""
+        if sandbox.claim is not None:
+            return Key(sandbox.spec.template, sandbox.claim.net, sandbox.claim.size)
+        size = Size(cpus=sandbox.vcpus, memory_mib=sandbox.memory_mib)
+        return Key(sandbox.spec.template, size=self.sizes.name_of(size))

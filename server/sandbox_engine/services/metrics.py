@@ -1,0 +1,101 @@
+"""The node in numbers: counted as things happen, the rest looked at when asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from sandbox_engine.model.machine import State
+from sandbox_engine.model.sandbox import Created, Sandbox, Tier
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.claims import Claims
+from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.targets import PoolTargets
+from sandbox_engine.services.watching import End
+
+_POOL = ("template", "net", "size")
+
+
+class Metrics(Collector):
+    """A `Watcher` that counts, and what renders the page."""
+
+    def __init__(
+        self, *, pools: Pools, targets: PoolTargets, claims: Claims, admission: Admission
+    ) -> None:
+        self._pools, self._targets = pools, targets
+        self._claims, self._admission = claims, admission
+        self._tiers: Counter[Tier] = Counter()
+        self._ends: Counter[End] = Counter()
+        self._claim_seconds = 0.0
+        self._vmm_exits = 0
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+
+    def created(self, created: Created, took_s: float) -> None:
+        """See `Watcher`."""
+        self._tiers[created.tier] += 1
+        self._claim_seconds += took_s
+
+    def ended(self, sandbox: Sandbox, end: End) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._ends[end] += 1
+
+    def vm_exited(self, sandbox: Sandbox) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._vmm_exits += 1
+
+    def render(self) -> bytes:
+        """Everything, in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family."""
+        yield from self._pool_families()
+        yield from self._state_families()
+        claims = CounterMetricFamily("sandboxd_claims", "claims served", labels=("tier",))
+        for tier in Tier:
+            claims.add_metric((tier.value,), self._tiers[tier])
+        yield claims
+        for end in End:
+            name = f"sandboxd_{end.value}s"
+            yield CounterMetricFamily(name, f"sandboxes that ended by {end.value}", self._ends[end])
+        yield CounterMetricFamily("sandboxd_vmm_exits", "VMMs that died", self._vmm_exits)
+        yield CounterMetricFamily(
+            "sandboxd_claim_seconds", "time spent serving claims", self._claim_seconds
+        )
+
+    def _pool_families(self) -> Iterator[Metric]:
+        warm = GaugeMetricFamily("sandboxd_pool_warm", "VMs ready", labels=_POOL)
+        target = GaugeMetricFamily("sandboxd_pool_target", "VMs wanted ready", labels=_POOL)
+        hits = CounterMetricFamily("sandboxd_pool_hits", "takes served at once", labels=_POOL)
+        misses = CounterMetricFamily("sandboxd_pool_misses", "takes that had to wait", labels=_POOL)
+        failures = CounterMetricFamily(
+            "sandboxd_pool_failures", "VMs that could not be made", labels=_POOL
+        )
+        for pool in self._pools.all():
+            key = self._targets.key(pool)
+            labels = (key.template, key.net, key.size)
+            warm.add_metric(labels, pool.counts()[0])
+            target.add_metric(labels, pool.target)
+            hits.add_metric(labels, pool.status.hits)
+            misses.add_metric(labels, pool.status.misses)
+            failures.add_metric(labels, pool.status.failures)
+        yield from (warm, target, hits, misses, failures)
+
+    def _state_families(self) -> Iterator[Metric]:
+        claimed = failed = 0
+        for sandbox in self._claims.all():
+            claimed += 1
+            failed += sandbox.state is State.FAILED
+        for name, words, value in (
+            ("claimed", "live claims", claimed),
+            ("hibernated", "claims whose VM is hibernated", 0),
+            ("archived", "claims in the store", 0),
+            ("failed", "claims whose VM died", failed),
+            ("draining", "1 while the node takes no claims", int(self._admission.draining)),
+        ):
+            yield GaugeMetricFamily(f"sandboxd_{name}", words, value)

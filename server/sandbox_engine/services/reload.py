@@ -1,0 +1,81 @@
+"""Reads the configuration file again and applies what can change while the node runs.
+
+All of it or nothing: a file that cannot be read, or one that changes what only a restart
+can change, leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import structlog
+from msgspec import Struct
+
+from sandbox_engine.config import Config, load
+from sandbox_engine.errors import EngineError, InvalidArgument, NeedsRestart
+from sandbox_engine.services.targets import PoolTargets
+
+Apply = Callable[[Config], None]
+_log = structlog.get_logger(__name__)
+
+
+class Reloaded(Struct, frozen=True):
+    """What a reload did."""
+
+    changed: list[str]
+    ignored: list[str]
+
+
+class Reload:
+    """One at a time; the caller is the API or SIGHUP."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        current: Config,
+        targets: PoolTargets,
+        appliers: Mapping[str, Apply],
+    ) -> None:
+        """`appliers` has, by field, what puts a new value into force; it must not fail."""
+        self._path, self._current, self._targets = path, current, targets
+        self._appliers = appliers
+        self._turn = asyncio.Lock()
+
+    async def run(self) -> Reloaded:
+        """Reload.  Raises `InvalidArgument` (the file is bad) or `NeedsRestart`."""
+        async with self._turn:
+            if self._path is None:
+                raise InvalidArgument("config", "the node runs without a configuration file")
+            fresh = load(self._path)
+            fields = [
+                name
+                for name in Config.__struct_fields__
+                if getattr(fresh, name) != getattr(self._current, name)
+            ]
+            fixed = [name for name in fields if name != "pools" and name not in self._appliers]
+            if fixed:
+                raise NeedsRestart(fixed)
+            return await self._apply(fresh, fields)
+
+    async def _apply(self, fresh: Config, fields: list[str]) -> Reloaded:
+        changed: list[str] = []
+        ignored: list[str] = []
+        for name in fields:
+            if name == "pools":
+                more, ignored = await self._targets.reload(fresh.pools)
+                changed += more
+            else:
+                self._appliers[name](fresh)
+                changed.append(name)
+        self._current = fresh
+        _log.info("configuration reloaded", changed=changed, ignored=ignored)
+        return Reloaded(changed, ignored)
+
+    async def run_by_signal(self) -> None:
+        """Reload and log how that went."""
+        try:
+            await self.run()
+        except EngineError as error:
+            _log.error("the configuration was not reloaded", error=str(error))

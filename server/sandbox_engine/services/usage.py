@@ -1,0 +1,34 @@
+"""Writes the usage journal: a `Watcher` that turns what happens into lines."""
+
+from __future__ import annotations
+
+from sandbox_engine.model.sandbox import Created, Sandbox
+from sandbox_engine.model.usage import Event, usage_line
+from sandbox_engine.ports.clock import Clock
+from sandbox_engine.ports.ledger import Ledger
+from sandbox_engine.services.watching import End
+
+_ENDS = {End.RELEASE: Event.RELEASE, End.REAP: Event.REAP}
+
+
+class Usage:
+    """See `services.watching.Watcher`."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger, self._clock = ledger, clock
+
+    def created(self, created: Created, took_s: float) -> None:  # noqa: ARG002 - of the protocol
+        """A claim began."""
+        self._write(Event.CLAIM, created.sandbox)
+
+    def ended(self, sandbox: Sandbox, end: End) -> None:
+        """It ended."""
+        self._write(_ENDS[end], sandbox)
+
+    def vm_exited(self, sandbox: Sandbox) -> None:
+        """Its VM is down, and is not started again."""
+        self._write(Event.VMM_EXIT, sandbox)
+        self._write(Event.VMM_FAILED, sandbox, ref=sandbox.failure)
+
+    def _write(self, event: Event, sandbox: Sandbox, ref: str = "") -> None:
+        self._ledger.append(usage_line(self._clock.now(), event, sandbox, ref))
