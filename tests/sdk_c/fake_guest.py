@@ -112,16 +112,15 @@ class FakeGuest:
             env={"PATH": os.environ["PATH"], **self._env, **environment(request)},
             start_new_session=True,
         )
-        timed_out = False
+        out, err, timed_out = b"", b"", False
         try:
             async with asyncio.timeout(request.timeout_ms / 1000 or None):
                 out, err = await process.communicate(request.input)
         except TimeoutError:
             timed_out = True
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = b"", b""
         finally:
-            if process.returncode is None:
+            if process.returncode is None:  # timed out, or its client is gone
+                os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         return finished(request, process.returncode or 0, out, err, began, timed_out)
 

@@ -10,7 +10,7 @@ import pytest
 from sandbox.v1 import legacy_pb2 as pb
 
 from tests.sdk_c.building import c_programs
-from tests.sdk_c.driving import Driver, Line, op, run
+from tests.sdk_c.driving import Driver, op, run
 from tests.sdk_c.frame_daemon import Connection, FrameDaemon, encode, failure
 
 
@@ -166,17 +166,22 @@ async def test_cleanup_does_not_wait_for_ever(daemon: FrameDaemon) -> None:
     assert daemon.destroyed == [1]
 
 
-async def test_a_client_that_is_killed_leaves_nothing(daemon: FrameDaemon) -> None:
+async def test_a_client_that_is_killed_in_a_call_leaves_nothing(daemon: FrameDaemon) -> None:
+    asked = asyncio.Event()
+
+    async def run_it(connection: Connection, message: pb.ClientMessage) -> None:
+        asked.set()
+        await daemon.obey(connection, message)
+
+    daemon.script["exec"] = run_it
     process = await asyncio.create_subprocess_exec(
         c_programs("plain") / "driver",
         *op("init", socket=daemon.path).argv,
         *op("create", template="base").argv,
-        *op("exec", sh="sleep 1000").argv,
-        stdout=asyncio.subprocess.PIPE,
+        *op("exec", arg=["sleep", "1000"]).argv,  # one process: asyncio kills no children of it
+        stdout=asyncio.subprocess.DEVNULL,
     )
-    assert process.stdout is not None
-    while Line((await process.stdout.readline()).decode().strip()).name != "create":
-        pass
+    await asked.wait()
     process.kill()
     await process.wait()
     await daemon.connections[0].closed.wait()
