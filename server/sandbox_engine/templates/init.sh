@@ -28,7 +28,7 @@ done </modules/order
 tries=0
 while ! [ -b /dev/vda ] || ! [ -b /dev/vdb ]; do
     tries=$((tries + 1))
-    [ $tries -lt 5000 ] || die "no root disk or no agent disk"
+    [ $tries -lt 1000 ] || die "no root disk or no agent disk"
     $b usleep 2000
 done
 

@@ -38,7 +38,8 @@ class Step:
 
     def on_line(self, detail: str) -> None:
         """Tell what it is doing."""
-        self._report(BuildProgress(step=self.name, state="running", detail=detail))
+        words = detail.removeprefix("I: ")  # mmdebstrap marks every line
+        self._report(BuildProgress(step=self.name, state="running", detail=words))
 
 
 @contextlib.contextmanager
