@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from sandbox_guest.main import pid_1  # noqa: E402 - found by the path above
-from sandbox_guest.places import Places  # noqa: E402
+from sandbox_guest.places import Places  # noqa: E402 - the path is set above
 
 if __name__ == "__main__":
     pid_1(Places(library=str(HERE / "libspawn.so")))

@@ -150,7 +150,7 @@ class Cgroups:
         """Wait until processes may be started."""
         while self.frozen:
             wake = asyncio.get_running_loop().create_future()
-            self._on_thaw.append(lambda done=wake: _set(done))  # type: ignore[misc]
+            self._on_thaw.append(lambda done=wake: _set(done))  # type: ignore[misc]  # a default binds the value
             await wake
 
     def kill_all(self) -> None:

@@ -23,7 +23,7 @@ def connect(made: Engine) -> grpc.Channel:
 
 def create(channel: grpc.Channel, **fields: object) -> sandboxes_pb2.Sandbox:
     stub = sandboxes_pb2_grpc.SandboxServiceStub(channel)
-    request = sandboxes_pb2.CreateSandboxRequest(template="base", **fields)  # type: ignore[arg-type]
+    request = sandboxes_pb2.CreateSandboxRequest(template="base", **fields)  # type: ignore[arg-type]  # any field
     request.pool_wait.FromSeconds(60)
     request.ttl.FromSeconds(600)
     return stub.CreateSandbox(request).sandbox

@@ -37,10 +37,10 @@ class Requests:
 
     def __init__(self, **start: object) -> None:
         self._queue: queue.SimpleQueue[guest_pb2.ExecRequest | None] = queue.SimpleQueue()
-        self.put(start=guest_pb2.ExecStart(**start))  # type: ignore[arg-type]
+        self.put(start=guest_pb2.ExecStart(**start))  # type: ignore[arg-type]  # any field
 
     def put(self, **message: object) -> None:
-        self._queue.put(guest_pb2.ExecRequest(**message))  # type: ignore[arg-type]
+        self._queue.put(guest_pb2.ExecRequest(**message))  # type: ignore[arg-type]  # any field
 
     def end(self) -> None:
         self._queue.put(None)
