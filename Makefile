@@ -27,7 +27,7 @@ check: lint types layers check-gen rules ## every check that starts no VM: the f
 
 .PHONY: lint
 lint: setup ## ruff: lint and format
-	@.venv/bin/ruff check -q .
+	@.venv/bin/ruff check -q --output-format concise .
 	@.venv/bin/ruff format -q --check .
 
 .PHONY: types
@@ -59,6 +59,13 @@ conformance-at-hand:
 .PHONY: test-c
 test-c: setup ## the C and C++ libraries' tests alone
 	@$(PYTEST) $(wildcard tests/sdk_c tests/sdk_cpp)
+
+.PHONY: fuzz
+fuzz: setup ## fuzz the C library's session, for FUZZ_SECONDS (300)
+	@$(MAKE) -C tests/sdk_c/c FLAVOUR=fuzz CC=clang fuzz
+	@mkdir -p build/fuzz-found
+	@build/tests/sdk_c/fuzz/session_fuzz -max_total_time=$(or $(FUZZ_SECONDS),300) \
+	  build/fuzz-found tests/sdk_c/c/corpus
 
 .PHONY: test-node-client
 test-node-client: setup conformance-at-hand ## the node API's public client against a real node
