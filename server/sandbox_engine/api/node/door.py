@@ -1,0 +1,132 @@
+"""The node door as one part: the services that only it has, its table, its server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from sandbox_engine.api.node.app import NodeApi
+from sandbox_engine.api.node.node import NodeCalls
+from sandbox_engine.api.node.routes import Routes
+from sandbox_engine.api.node.sandboxes import ClaimCalls
+from sandbox_engine.api.node.server import NodeServer
+from sandbox_engine.api.node.unserved import unserved
+from sandbox_engine.api.node.views import NodeView
+from sandbox_engine.config import Config
+from sandbox_engine.ids import TokenMint
+from sandbox_engine.ports.clock import Clock
+from sandbox_engine.ports.ledger import Document, Ledger
+from sandbox_engine.services.access import Access
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.audit import Audit
+from sandbox_engine.services.buffered import BufferedExecs
+from sandbox_engine.services.claims import Claims
+from sandbox_engine.services.metrics import Metrics
+from sandbox_engine.services.node import Node
+from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.relay import Relays
+from sandbox_engine.services.reload import Apply, Reload
+from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.targets import PoolTargets
+from sandbox_engine.services.usage import Usage
+
+OpenAudit = Callable[[bool | str], Ledger | None]
+"""Opens the audit log that the setting names; none for False."""
+_log = structlog.get_logger(__name__)
+
+
+class NodeDoor:
+    """Made with the engine; `start()` once what an earlier engine left is adopted.
+
+    Pools, usage and metrics are at work without a listener too.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        config_path: Path | None,
+        sandboxes: Sandboxes,
+        pools: Pools,
+        admission: Admission,
+        node: Node,
+        mint: TokenMint,
+        clock: Clock,
+        usage: Ledger,
+        open_audit: OpenAudit,
+        saved_pools: Document,
+    ) -> None:
+        self._sandboxes, self._admission = sandboxes, admission
+        self._open_audit = open_audit
+        sizes = config.size_table()
+        advertise = (config.client_advertise or config.advertise_addr).rstrip("/")
+        self.claims = Claims(
+            sandboxes=sandboxes,
+            sizes=sizes,
+            default_lease_s=config.default_lease_seconds,
+            wait_s=config.claim_wait_seconds,
+        )
+        self._audit = Audit(open_audit(config.audit_log), clock)
+        self.targets = PoolTargets(
+            pools=pools, sizes=sizes, document=saved_pools, config=config.pools
+        )
+        self.reload = Reload(config_path, config, self.targets, self._appliers())
+        metrics = Metrics(
+            pools=pools, targets=self.targets, claims=self.claims, admission=admission
+        )
+        sandboxes.watchers += (Usage(usage, clock), metrics)
+        self._apply_limits(config)
+        claim_calls = ClaimCalls(
+            claims=self.claims,
+            execs=BufferedExecs(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
+            relays=Relays(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
+            mint=mint,
+            clock=clock,
+            advertise=advertise,
+        )
+        view = NodeView(
+            pools=pools,
+            targets=self.targets,
+            claims=self.claims,
+            admission=admission,
+            advertise=advertise,
+        )
+        node_calls = NodeCalls(
+            node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
+        )
+        routes = Routes([*claim_calls.routes(), *node_calls.routes(), *unserved()])
+        self._server = NodeServer(NodeApi(Access(config.api_token, mint), routes))
+
+    @property
+    def address(self) -> str:
+        """`host:port` it listens on; empty without a listener."""
+        return self._server.address
+
+    async def start(self, listen: str = "") -> None:
+        """Fill the pools, and listen where an address is given.  Raises `InvalidArgument`."""
+        await self.targets.start()
+        if listen:
+            await self._server.start(listen)
+            _log.info("the node API listens", address=self.address)
+
+    async def stop(self) -> None:
+        """Take no more calls, end the rest.  Idempotent."""
+        await self._server.stop()
+
+    def _appliers(self) -> dict[str, Apply]:
+        return {
+            "max_claims": self._apply_limits,
+            "release_delay_seconds": self._apply_limits,
+            "claim_wait_seconds": self._apply_limits,
+            "audit_log": self._apply_audit,
+        }
+
+    def _apply_limits(self, config: Config) -> None:
+        self._admission.max_claims = config.max_claims
+        self._sandboxes.release_delay_s = config.release_delay_seconds
+        self.claims.wait_s = config.claim_wait_seconds
+
+    def _apply_audit(self, config: Config) -> None:
+        self._audit.ledger = self._open_audit(config.audit_log)

@@ -1,0 +1,124 @@
+"""What the node API shows of sandboxes, pools and the node: records in, JSON values out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sandbox_engine.model.machine import State
+from sandbox_engine.model.sandbox import Created, Sandbox, SandboxStatus
+from sandbox_engine.model.size import Key
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.claims import Claims
+from sandbox_engine.services.pool import Pool
+from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.targets import PoolTargets
+
+Value = dict[str, Any]
+
+
+def moment(at: float) -> str:
+    """RFC 3339, in UTC, whole seconds: never later than it is."""
+    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def key_view(key: Key) -> Value:
+    """A key."""
+    return {"template": key.template, "net": key.net, "size": key.size}
+
+
+def granted(created: Created, owner_addr: str) -> Value:
+    """The answer to a claim."""
+    sandbox = created.sandbox
+    assert sandbox.deadline is not None  # a claim is held by a lease
+    view = {"id": sandbox.id, "token": created.token, "deadline": moment(sandbox.deadline)}
+    if owner_addr:
+        view["owner_addr"] = owner_addr
+    view["net_route"] = "none"
+    return view
+
+
+def row(claims: Claims, sandbox: Sandbox) -> Value:
+    """One claim in the index."""
+    assert sandbox.deadline is not None
+    view: Value = {
+        "id": sandbox.id,
+        "key": key_view(claims.key(sandbox)),
+        "deadline": moment(sandbox.deadline),
+        "claimed_at": moment(sandbox.created_at),
+        "hibernated": False,
+        "cpu_count": sandbox.vcpus,
+        "mem_total_bytes": sandbox.memory_mib << 20,
+    }
+    claim = sandbox.claim
+    optional: Value = {
+        "tenant": claim.tenant if claim is not None else None,
+        "claim_ref": sandbox.spec.claim_ref,
+        "metadata": sandbox.spec.metadata,
+        "on_expire": claim.on_expire if claim is not None and claim.on_expire != "destroy" else "",
+        "failed": sandbox.failure if sandbox.state is State.FAILED else "",
+    }
+    return view | {name: value for name, value in optional.items() if value}
+
+
+def stats(status: SandboxStatus, now: float) -> Value:
+    """What one sandbox uses."""
+    sandbox = status.sandbox
+    measured = status.memory_rss_bytes > 0
+    return {
+        "id": sandbox.id,
+        "cpu_count": sandbox.vcpus,
+        "mem_total_bytes": sandbox.memory_mib << 20,
+        "mem_used_bytes": status.memory_rss_bytes,
+        "mem_used_measured": measured,
+        "hibernated": False,
+        "measured_at": moment(now),
+    }
+
+
+class NodeView:
+    """The node as `GET /v1/info` shows it."""
+
+    def __init__(
+        self,
+        *,
+        pools: Pools,
+        targets: PoolTargets,
+        claims: Claims,
+        admission: Admission,
+        advertise: str,
+    ) -> None:
+        self._pools, self._targets = pools, targets
+        self._claims, self._admission = claims, admission
+        self._advertise = advertise
+
+    def info(self) -> Value:
+        """Pools, claims and whether it has room."""
+        states = [sandbox.state for sandbox in self._claims.all()]
+        view: Value = {
+            "pools": [self._pool(pool) for pool in self._pools.all()],
+            "templates": [],
+            "claimed": len(states),
+            "hibernated": 0,
+            "archived": 0,
+        }
+        if failed := states.count(State.FAILED):
+            view["failed"] = failed
+        full = next((pool.status.full for pool in self._pools.all() if pool.status.full), "")
+        if full:
+            view |= {"at_capacity": True, "at_capacity_reason": full}
+        if self._admission.draining:
+            view["draining"] = True
+        if self._advertise:
+            view["advertise_addr"] = self._advertise
+        return view | {"peers": []}
+
+    def _pool(self, pool: Pool) -> Value:
+        warm, creating, _ = pool.counts()
+        return {
+            "key": key_view(self._targets.key(pool)),
+            "warm": warm,
+            "refilling": creating,
+            "target": pool.target,
+            "golden": pool.golden,
+        }
