@@ -38,7 +38,7 @@ def main() -> None:
             if check_config:
                 click.echo("the configuration is valid")
                 return
-            run(settings)
+            run(settings, config)
         except EngineError as error:
             click.echo(f"sandbox-engined: {error}", err=True)
             sys.exit(1)
@@ -46,7 +46,7 @@ def main() -> None:
     daemon()
 
 
-def run(settings: object) -> None:
+def run(settings: object, config_path: Path | None = None) -> None:
     """Start the launcher first, then everything else, on uvloop."""
     from sandbox_engine.vmm.process import Launcher
 
@@ -60,7 +60,7 @@ def run(settings: object) -> None:
 
     assert isinstance(settings, Config)
     configure(settings.log_level)
-    uvloop.run(Daemon(settings, launcher).run())
+    uvloop.run(Daemon(settings, launcher, config_path).run())
 
 
 if __name__ == "__main__":

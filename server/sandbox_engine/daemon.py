@@ -17,11 +17,13 @@ from pathlib import Path
 import structlog
 
 from sandbox_engine.api.frames.server import FrameServer
+from sandbox_engine.api.node.door import NodeDoor
 from sandbox_engine.api.rpc.server import RpcServer
 from sandbox_engine.config import Config
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.guest.channel import PROTOCOL, Connector
 from sandbox_engine.ids import TokenMint
+from sandbox_engine.journal.ledger import FileDocument, LineFile
 from sandbox_engine.journal.sqlite import SqliteJournal
 from sandbox_engine.observe.sdnotify import notify
 from sandbox_engine.observe.tasks import cancel, settle, spawn
@@ -53,7 +55,7 @@ _log = structlog.get_logger(__name__)
 class _Parts:
     """Every part of the engine, made but not started."""
 
-    def __init__(self, config: Config, launcher: Launcher) -> None:
+    def __init__(self, config: Config, config_path: Path | None, launcher: Launcher) -> None:
         data = Path(config.data_dir)
         clock = SystemClock()
         cgroups = Cgroups()
@@ -80,6 +82,7 @@ class _Parts:
             per_session=config.max_sandboxes_per_session,
             per_uid=config.max_sandboxes_per_uid,
         )
+        mint = TokenMint.load(data / "node.key")
         self.sandboxes = Sandboxes(
             pools=self.pools,
             factory=self.factory,
@@ -87,7 +90,7 @@ class _Parts:
             journal=self.journal,
             requests=Requests(self.journal, clock),
             clock=clock,
-            mint=TokenMint.load(data / "node.key"),
+            mint=mint,
             allowed_services=tuple(config.allowed_services),
             default_lease_s=config.default_lease_seconds,
         )
@@ -133,13 +136,27 @@ class _Parts:
             listen=config.grpc_listen,
             tokens=config.grpc_tokens,
         )
+        self.usage = LineFile(data / "usage.jsonl")
+        self.node = NodeDoor(
+            config=config,
+            config_path=config_path,
+            sandboxes=self.sandboxes,
+            pools=self.pools,
+            admission=self.admission,
+            node=node,
+            mint=mint,
+            clock=clock,
+            usage=self.usage,
+            open_audit=lambda setting: _audit_file(data, setting),
+            saved_pools=FileDocument(data / "pools.json"),
+        )
 
 
 class Daemon:
     """One engine on one data folder."""
 
-    def __init__(self, config: Config, launcher: Launcher) -> None:
-        self._config, self._launcher = config, launcher
+    def __init__(self, config: Config, launcher: Launcher, config_path: Path | None = None) -> None:
+        self._config, self._launcher, self._config_path = config, launcher, config_path
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
@@ -150,8 +167,9 @@ class Daemon:
         async with AsyncExitStack() as stack:
             stack.callback(self._launcher.close)
             stack.enter_context(_lock(Path(self._config.data_dir)))
-            parts = _Parts(self._config, self._launcher)
+            parts = _Parts(self._config, self._config_path, self._launcher)
             stack.callback(parts.journal.close)
+            stack.callback(parts.usage.close)
             await parts.recovery.run()
             await self._serve(parts, stack)
             await self._stop.wait()
@@ -166,19 +184,23 @@ class Daemon:
         for part, name in (
             (parts.reaper.run(), "reaper"),
             (parts.journal.run_checkpoints(), "journal checkpoints"),
+            (parts.pools.run(), "pools"),
         ):
             stack.push_async_callback(cancel, spawn(part, name=name))
         await parts.frames.start()
         stack.push_async_callback(parts.frames.stop)
         await parts.rpc.start()
         stack.push_async_callback(parts.rpc.stop)
-        for pool in self._config.pools:
-            parts.pools.configure(pool.template, warm=pool.floor, waiting=pool.waiting)
+        await parts.node.start(self._config.listen)
+        stack.push_async_callback(parts.node.stop)
+        stack.callback(parts.sandboxes.hurry)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, parts.node)
         notify("READY=1")
         _log.info(
             "serving",
             frames=self._config.engine_socket,
             grpc=self._config.grpc_socket,
+            node=parts.node.address,
             accel=parts.driver.accel,
         )
 
@@ -205,6 +227,16 @@ class _lock:  # noqa: N801 - used as a context manager, like the functions of co
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+def _reload(node: NodeDoor) -> None:
+    spawn(node.reload.run_by_signal(), name="reload")
+
+
+def _audit_file(data: Path, setting: bool | str) -> LineFile | None:
+    if setting is False or setting == "":
+        return None
+    return LineFile(data / "audit.jsonl" if setting is True else Path(str(setting)))
 
 
 def _folder(path: Path, mode: int) -> Path:

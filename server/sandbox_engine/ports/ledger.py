@@ -17,6 +17,9 @@ class Ledger(Protocol):
         Never raises: what cannot be written is logged, since no call may fail for it.
         """
 
+    def close(self) -> None:
+        """Write no more."""
+
 
 class Document(Protocol):
     """One small file that is replaced whole."""

@@ -27,11 +27,17 @@ class Audit:
     """Records calls; with no ledger it records nothing."""
 
     def __init__(self, ledger: Ledger | None, clock: Clock) -> None:
-        self.ledger, self._clock = ledger, clock
+        self._ledger, self._clock = ledger, clock
+
+    def write_to(self, ledger: Ledger | None) -> None:
+        """Go on in another ledger, or in none."""
+        before, self._ledger = self._ledger, ledger
+        if before is not None:
+            before.close()
 
     def frame(self, sandbox_id: str, body: bytes) -> None:
         """A client sent this control frame."""
-        if self.ledger is None:
+        if self._ledger is None:
             return
         if len(body) > MAX_FIRST_LINE:
             self._write(sandbox_id, "oversized", {})
@@ -47,13 +53,13 @@ class Audit:
 
     def call(self, sandbox_id: str, frame: dict[str, Any]) -> None:
         """The engine opens this call on a client's behalf."""
-        if self.ledger is not None:
+        if self._ledger is not None:
             self._write(sandbox_id, frame["op"], frame)
 
     def _write(self, sandbox_id: str, op: str, frame: dict[str, Any]) -> None:
-        assert self.ledger is not None
+        assert self._ledger is not None
         record = {"t": timestamp(self._clock.now()), "id": sandbox_id, "op": op}
         record |= {name: frame[name] for name in FIELDS if name in frame}
         if isinstance(url := record.get("url"), str):
             record["url"] = _USER_INFO.sub("//", url)
-        self.ledger.append(msgspec.json.encode(record))
+        self._ledger.append(msgspec.json.encode(record))

@@ -17,7 +17,8 @@ from sandbox_engine.config import Config, load
 from sandbox_engine.errors import EngineError, InvalidArgument, NeedsRestart
 from sandbox_engine.services.targets import PoolTargets
 
-Apply = Callable[[Config], None]
+Prepare = Callable[[Config], Callable[[], None]]
+"""Makes ready what a new value needs, and may fail; what it returns puts it into force."""
 _log = structlog.get_logger(__name__)
 
 
@@ -36,11 +37,11 @@ class Reload:
         path: Path | None,
         current: Config,
         targets: PoolTargets,
-        appliers: Mapping[str, Apply],
+        live: Mapping[str, Prepare],
     ) -> None:
-        """`appliers` has, by field, what puts a new value into force; it must not fail."""
+        """`live` has the fields that can change, beside `pools`."""
         self._path, self._current, self._targets = path, current, targets
-        self._appliers = appliers
+        self._live = live
         self._turn = asyncio.Lock()
 
     async def run(self) -> Reloaded:
@@ -54,21 +55,20 @@ class Reload:
                 for name in Config.__struct_fields__
                 if getattr(fresh, name) != getattr(self._current, name)
             ]
-            fixed = [name for name in fields if name != "pools" and name not in self._appliers]
+            fixed = [name for name in fields if name != "pools" and name not in self._live]
             if fixed:
                 raise NeedsRestart(fixed)
             return await self._apply(fresh, fields)
 
     async def _apply(self, fresh: Config, fields: list[str]) -> Reloaded:
-        changed: list[str] = []
+        simple = [name for name in fields if name != "pools"]
+        for put_into_force in [self._live[name](fresh) for name in simple]:
+            put_into_force()
+        changed = simple
         ignored: list[str] = []
-        for name in fields:
-            if name == "pools":
-                more, ignored = await self._targets.reload(fresh.pools)
-                changed += more
-            else:
-                self._appliers[name](fresh)
-                changed.append(name)
+        if "pools" in fields:
+            more, ignored = await self._targets.reload(fresh.pools)
+            changed = sorted(simple + more)
         self._current = fresh
         _log.info("configuration reloaded", changed=changed, ignored=ignored)
         return Reloaded(changed, ignored)

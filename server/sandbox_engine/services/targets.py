@@ -50,12 +50,7 @@ class PoolTargets:
             _log.info("the pools put by the API win over the configuration file")
             targets = [self._with_warmup(wish.target()) for wish in _read(saved)]
         for target in targets:
-            try:
-                await self._apply(target)
-            except TemplateNotFound:
-                self._configure(target, self._size(target.key))  # it may be built later
-            except EngineError as error:
-                _log.error("a pool cannot be filled", pool=str(target.key), error=str(error))
+            await self._apply_if_possible(target)
 
     async def replace(self, wishes: list[PoolWish]) -> None:
         """Exactly these pools, durably; the others' idle VMs are destroyed.
@@ -72,7 +67,7 @@ class PoolTargets:
                 raise InvalidArgument("pools", f"bad key {target.key}: {error}") from error
         self._document.save(msgspec.json.encode({"pools": wishes}))
         self.owned_by_api = True
-        await self._apply_all(targets)
+        await self._retire_but([await self._apply(target) for target in targets])
 
     async def reload(self, config: Sequence[PoolConfig]) -> tuple[list[str], list[str]]:
         """Follow a changed file: the settings (changed, ignored because the API owns them)."""
@@ -94,7 +89,7 @@ class PoolTargets:
         if self.owned_by_api:
             self._refresh_warmups()
         elif changed:
-            await self._apply_all(list(after.values()))
+            await self._retire_but([await self._apply_if_possible(new) for new in after.values()])
         return changed, ignored
 
     def key(self, pool: Pool) -> Key:
@@ -103,14 +98,24 @@ class PoolTargets:
         label = pool.label or ("" if size is None else self._sizes.name_of(size))
         return Key(pool.template, size=label)
 
-    async def _apply_all(self, targets: list[PoolTarget]) -> None:
-        kept = [await self._apply(target) for target in targets]
+    async def _retire_but(self, kept: Sequence[Pool]) -> None:
         for pool in self._pools.all():
             if pool not in kept:
                 await self._pools.retire(pool)
 
+    async def _apply_if_possible(self, target: PoolTarget) -> Pool:
+        """Of a file: a template that is not there, or not sound, may be built later."""
+        try:
+            return await self._apply(target)
+        except EngineError as error:
+            if not isinstance(error, TemplateNotFound):
+                _log.error("a pool cannot be filled", pool=str(target.key), error=str(error))
+            return self._configure(target, self._size(target.key))
+
     async def _apply(self, target: PoolTarget) -> Pool:
-        size = await self._pools.normal(target.key.template, self._size(target.key))
+        size = self._size(target.key)
+        if size is not None:
+            size = await self._pools.normal(target.key.template, size)
         return self._configure(target, size)
 
     def _configure(self, target: PoolTarget, size: Size | None) -> Pool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import structlog
-
 from sandbox_engine.api.node.app import NodeApi
 from sandbox_engine.api.node.node import NodeCalls
 from sandbox_engine.api.node.routes import Routes
@@ -27,14 +25,13 @@ from sandbox_engine.services.metrics import Metrics
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.relay import Relays
-from sandbox_engine.services.reload import Apply, Reload
+from sandbox_engine.services.reload import Prepare, Reload
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.targets import PoolTargets
 from sandbox_engine.services.usage import Usage
 
 OpenAudit = Callable[[bool | str], Ledger | None]
 """Opens the audit log that the setting names; none for False."""
-_log = structlog.get_logger(__name__)
 
 
 class NodeDoor:
@@ -72,12 +69,12 @@ class NodeDoor:
         self.targets = PoolTargets(
             pools=pools, sizes=sizes, document=saved_pools, config=config.pools
         )
-        self.reload = Reload(config_path, config, self.targets, self._appliers())
+        self.reload = Reload(config_path, config, self.targets, self._live_settings())
         metrics = Metrics(
             pools=pools, targets=self.targets, claims=self.claims, admission=admission
         )
         sandboxes.watchers += (Usage(usage, clock), metrics)
-        self._apply_limits(config)
+        self._limits(config)()
         claim_calls = ClaimCalls(
             claims=self.claims,
             execs=BufferedExecs(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
@@ -105,28 +102,31 @@ class NodeDoor:
         return self._server.address
 
     async def start(self, listen: str = "") -> None:
-        """Fill the pools, and listen where an address is given.  Raises `InvalidArgument`."""
-        await self.targets.start()
+        """Listen where an address is given, and fill the pools.  Raises `InvalidArgument`."""
         if listen:
             await self._server.start(listen)
-            _log.info("the node API listens", address=self.address)
+        await self.targets.start()
 
     async def stop(self) -> None:
         """Take no more calls, end the rest.  Idempotent."""
         await self._server.stop()
 
-    def _appliers(self) -> dict[str, Apply]:
+    def _live_settings(self) -> dict[str, Prepare]:
         return {
-            "max_claims": self._apply_limits,
-            "release_delay_seconds": self._apply_limits,
-            "claim_wait_seconds": self._apply_limits,
-            "audit_log": self._apply_audit,
+            "max_claims": self._limits,
+            "release_delay_seconds": self._limits,
+            "claim_wait_seconds": self._limits,
+            "audit_log": self._audit_log,
         }
 
-    def _apply_limits(self, config: Config) -> None:
-        self._admission.max_claims = config.max_claims
-        self._sandboxes.release_delay_s = config.release_delay_seconds
-        self.claims.wait_s = config.claim_wait_seconds
+    def _limits(self, config: Config) -> Callable[[], None]:
+        def apply() -> None:
+            self._admission.max_claims = config.max_claims
+            self._sandboxes.release_delay_s = config.release_delay_seconds
+            self.claims.wait_s = config.claim_wait_seconds
 
-    def _apply_audit(self, config: Config) -> None:
-        self._audit.ledger = self._open_audit(config.audit_log)
+        return apply
+
+    def _audit_log(self, config: Config) -> Callable[[], None]:
+        ledger = self._open_audit(config.audit_log)
+        return lambda: self._audit.write_to(ledger)
