@@ -13,6 +13,7 @@ and one past its deadline are cancelled inside.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -89,13 +90,22 @@ def _streamed(target: Callable[..., AsyncIterator[Any]], callers: Callers, call:
             assert isinstance(answers, AsyncGenerator)
             async with aclosing(answers):
                 async for answer in answers:
-                    await context.write(answer)
+                    await _write(context, answer)
             return
         except Exception as error:  # noqa: BLE001 - every failure is a status
             failure = error
         await _fail(context, failure, call)
 
     return handle
+
+
+async def _write(context: Context, answer: Any) -> None:
+    """Send one message; the only way that fails is a client that is gone."""
+    try:
+        await context.write(answer)
+    except Exception as error:
+        # gRPC cancels the call too, a moment later: that is what this is.
+        raise asyncio.CancelledError from error
 
 
 def _unimplemented(call: str) -> Handler:
