@@ -37,7 +37,6 @@ ERROR_NAMES: Final = {
 }
 HINTS: Final = {
     -1: "allow a longer wait with --wait MS, or enlarge the template's pool",
-    -2: "`sandbox-cli template list` shows the templates with their memory and vCPUs",
     -4: "the daemon's configuration lists the users that may use this socket",
     -5: "the daemon's log has more; `sandbox-cli doctor` checks this host",
     -9: "try again; if it stays, the daemon's log has more",

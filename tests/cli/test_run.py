@@ -170,11 +170,11 @@ def test_16_scripts_are_allowed(cli: Cli, frame_daemon: Start) -> None:
 
 
 def test_a_refused_create_exits_with_1_and_says_why(cli: Cli, frame_daemon: Start) -> None:
-    frame_daemon(lambda _: error(-2, "no template 'nope'"))
-    done = cli("run", "--template", "nope")
+    frame_daemon(lambda _: error(-1, "no warm VM of template 'base'"))
+    done = cli("run", "--template", "base", "--wait", "0")
     assert done.code == 1
-    assert "no template 'nope' [SANDBOX_ERR_INVALID_SPEC]" in done.err
-    assert "hint: `sandbox-cli template list`" in done.err
+    assert "no warm VM of template 'base' [SANDBOX_ERR_POOL_EXHAUSTED]" in done.err
+    assert "hint: allow a longer wait with --wait MS" in done.err
     assert done.out == ""
 
 

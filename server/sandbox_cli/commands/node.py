@@ -38,7 +38,7 @@ def _show(found: pb.NodeInfo) -> None:
     show.facts(
         [
             ("version", found.version),
-            ("up", show.age(found.start_time)),
+            ("up", show.age(found.start_time) if found.HasField("start_time") else ""),
             ("accelerator", found.accel),
             ("vmm", found.vmm),
             ("machine", found.machine),
