@@ -10,6 +10,7 @@ import pytest
 
 from tests.sdk_c.driving import Driver
 from tests.sdk_c.frame_daemon import FrameDaemon
+from tests.sdk_c.installing import Installed
 
 
 @pytest.fixture
@@ -24,3 +25,9 @@ async def daemon() -> AsyncIterator[FrameDaemon]:
 def driver(request: pytest.FixtureRequest, daemon: FrameDaemon) -> Driver:
     """The driver as it is shipped, and watched by AddressSanitizer and UBSan."""
     return Driver(daemon.path, request.param)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Both libraries as `make install` puts them."""
+    return Installed(tmp_path_factory.mktemp("installed"))

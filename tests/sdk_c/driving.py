@@ -49,13 +49,14 @@ def op(name: str, **arguments: Any) -> Operation:
     return Operation(name, arguments)
 
 
-async def run(*argv: str | Path) -> str:
+async def run(*argv: str | Path, env: dict[str, str] | None = None) -> str:
     """Run a program to its end; what it printed.  Fails with what it said if it failed."""
     process = await asyncio.create_subprocess_exec(
         *map(str, argv),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        env=env,
     )
     try:
         out, err = await process.communicate()

@@ -1,5 +1,5 @@
-"""The frame daemon of the C library's tests, for the C++ library's."""
+"""What the C library's tests have ready, for the C++ library's."""
 
-from tests.sdk_c.conftest import daemon
+from tests.sdk_c.conftest import daemon, installed
 
-__all__ = ["daemon"]
+__all__ = ["daemon", "installed"]

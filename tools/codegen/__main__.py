@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.codegen import c_messages
+from tools.codegen import c_messages, c_reference
 from tools.codegen.buf import ROOT, buf
 from tools.codegen.outputs import differences, publish, stale
 
@@ -35,12 +35,15 @@ def generate(into: Path) -> bool:
     source.mkdir(parents=True)
     for name, text in c_messages.generate(c_messages.load()).items():
         (source / name).write_text(text)
+    page = into / c_reference.PAGE.relative_to(ROOT)
+    page.parent.mkdir()
+    page.write_text(c_reference.render(c_reference.HEADER.read_text()))
     (into / IMAGE).parent.mkdir(parents=True, exist_ok=True)
     return buf("build", "--exclude-source-info", "--output", into / IMAGE)
 
 
 def check(fresh: Path) -> bool:
-    """Name every committed file that is not what the protos say."""
+    """Name every committed file that is not what it was made from."""
     drift = differences(fresh, ROOT)
     for name in drift:
         print(f"not current: {name} (run `python -m tools.codegen`)", file=sys.stderr)

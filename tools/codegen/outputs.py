@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 BY_HAND = {"__init__.py", "py.typed"}
-MIXED = {Path("proto"), Path("sdk/c/src")}
+MIXED = {Path("proto"), Path("sdk/c/src"), Path("docs")}
 """Folders of sources that hold a generated file too: nothing in them is ever stale."""
 
 

@@ -335,11 +335,11 @@ SANDBOX_API sandbox_error_t sandbox_remove(sandbox_handle_t* handle, const char*
 
 /*
  * How structs grow.  A new field goes at the end of its struct, past the padding that the older
- * struct had there.  Each call that takes a struct has a form that is told the struct's size, and the macros below tell it the size in *this*
- * header: a program built with an older header goes on working with a newer library, and one
- * built with a newer header learns from SANDBOX_ERR_INVALID_SPEC that a field it set is not
- * known.  The plain functions are there too, for those who bind them by name; they take the
- * structs of version 0.1 for ever.
+ * struct had there.  Each call that takes a struct has a form that is told the struct's size, and
+ * the macros below tell it the size in *this* header: a program built with an older header goes on
+ * working with a newer library, and one built with a newer header learns from
+ * SANDBOX_ERR_INVALID_SPEC that a field it set is not known.  The plain functions are there too,
+ * for those who bind them by name; they take the structs of version 0.1 for ever.
  */
 SANDBOX_API sandbox_error_t sandbox_create_sized(const sandbox_spec_t* spec, size_t spec_size,
                                                  sandbox_handle_t** out_handle);
