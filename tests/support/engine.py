@@ -7,6 +7,7 @@ them by links, and everything else (VMs, journal, sockets) in a temporary folder
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -60,7 +61,6 @@ class Engine:
             notify = self.data / "notify.sock"
             notify.unlink(missing_ok=True)
             ready.bind(str(notify))
-            ready.settimeout(START_TIMEOUT_S)
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "sandbox_engine", "--config", str(config)],
                 stdin=subprocess.DEVNULL,
@@ -68,11 +68,13 @@ class Engine:
                 stderr=log,
                 env=os.environ | {"NOTIFY_SOCKET": str(notify)},
             )
-            try:
-                assert ready.recv(64) == b"READY=1"
-            except TimeoutError:
+            pidfd = os.pidfd_open(self._process.pid)
+            told, _, _ = select.select([ready, pidfd], [], [], START_TIMEOUT_S)
+            os.close(pidfd)
+            if ready not in told:
                 self.kill()
-                raise AssertionError(f"the engine did not start:\n{self.tail()}") from None
+                raise AssertionError(f"the engine did not start:\n{self.tail()}")
+            assert ready.recv(64) == b"READY=1"
 
     def stop(self) -> None:
         """SIGTERM, and wait for an orderly end."""

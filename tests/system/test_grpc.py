@@ -116,6 +116,7 @@ def test_files_stream_both_ways(channel: grpc.Channel, sandbox: str) -> None:
     pieces += [
         guest_pb2.WriteFileRequest(data=data[at : at + 65536]) for at in range(0, len(data), 65536)
     ]
+    pieces.append(guest_pb2.WriteFileRequest(done=guest_pb2.WriteFileDone()))
     assert stub.WriteFile(iter(pieces)).size == len(data)
     read = guest_pb2.ReadFileRequest(sandbox_id=sandbox, path="/workspace/a/b")
     assert b"".join(piece.data for piece in stub.ReadFile(read)) == data
