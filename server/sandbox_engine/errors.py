@@ -279,6 +279,12 @@ class WarmupFailed(EngineError):
         self.argv, self.problem = argv, problem
 
 
+class ProvisioningFailed(EngineError):
+    """No VM could be made for a claim; the words say why."""
+
+    code = Code.INTERNAL
+
+
 class VmmError(EngineError):
     """The VMM failed to start, refused a command or died."""
 

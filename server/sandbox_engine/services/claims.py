@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox_engine.errors import InvalidArgument, SandboxNotFound, StateConflict, TemplateNotFound
+from sandbox_engine.errors import (
+    GuestUnavailable,
+    InvalidArgument,
+    NoSpace,
+    ProvisioningFailed,
+    SandboxNotFound,
+    StateConflict,
+    TemplateCorrupt,
+    TemplateIncompatible,
+    TemplateNotFound,
+    VmmError,
+    WarmupFailed,
+)
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.claim_request import ClaimRequest, RenewRequest, check_on_expire
@@ -25,6 +37,10 @@ from sandbox_engine.services.access import Party
 from sandbox_engine.services.sandboxes import Sandboxes
 
 NODE = Caller(name="node")
+_MAKING = (
+    GuestUnavailable, NoSpace, TemplateCorrupt, TemplateIncompatible, VmmError, WarmupFailed,
+)  # fmt: skip
+"""How making a VM can end."""
 _ENDED = (State.DESTROYING, State.DESTROYED)
 
 
@@ -43,7 +59,7 @@ class Claims:
         """A fresh sandbox under a lease.  Does not wait at all when a warm VM is there.
 
         Raises `InvalidArgument`, `NotOffered`, `LimitReached`, `Draining`, `PoolExhausted`,
-        and what making a VM can end with.  Cancelling leaves nothing behind.
+        `ProvisioningFailed`.  Cancelling leaves nothing behind.
         """
         request.check()
         key, size = request.key, self.sizes.get(request.key.size)
@@ -73,6 +89,8 @@ class Claims:
             )
         except TemplateNotFound as error:
             raise InvalidArgument("template", str(error)) from error
+        except _MAKING as error:
+            raise ProvisioningFailed(f"provisioning failed: {error}") from error
 
     async def release(self, party: Party, sandbox_id: str) -> None:
         """End it.  Raises `SandboxNotFound`, also for one that is ending already."""

@@ -27,9 +27,8 @@ from sandbox_engine.ports.templates import ReadyTemplate
 from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec
 
 DISK = "disk.qcow2"
-RESTORE_S = 10.0
 COLD_BOOT_S = 120.0
-"""How long a guest may take to answer: by emulation a boot takes many seconds."""
+"""How long a guest that boots may take to answer: by emulation that is many seconds."""
 MAX_CLOCK_SKEW_MS = 2000.0
 """A guest whose clock is further off than this after it was set is not handed out."""
 _log = structlog.get_logger(__name__)
@@ -160,8 +159,10 @@ class VmFactory:
         try:
             await vm.machine.start()
             vm.guest = await self._connector.connect(vm.machine.channel_path)
-            patience_s = RESTORE_S if vm.size is None else COLD_BOOT_S
-            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id), timeout_s=patience_s)
+            if vm.size is not None:
+                # Read only once the guest has booted: its clock would be set to a time long past.
+                await vm.guest.greet(None, timeout_s=COLD_BOOT_S)
+            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id))
             _check(vm.welcome)
         except BaseException as error:
             words = await vm.machine.console_tail() if isinstance(error, EngineError) else ""
