@@ -54,14 +54,11 @@ class FakeGuest:
         self._resumed = time.monotonic()
 
     def pause(self) -> None:
-        if not self._is_running:
-            raise Refusal(INVALID_SPEC, "paused already")
         self._is_running = False
 
     def resume(self) -> None:
-        if self._is_running:
-            raise Refusal(INVALID_SPEC, "not paused")
-        self._is_running, self._resumed = True, time.monotonic()
+        if not self._is_running:
+            self._is_running, self._resumed = True, time.monotonic()
 
     def inspect(self, sandbox_id: int) -> pb.InspectResponse:
         return pb.InspectResponse(

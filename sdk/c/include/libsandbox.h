@@ -205,14 +205,14 @@ SANDBOX_API sandbox_error_t sandbox_create(const sandbox_spec_t* spec,
                                            sandbox_handle_t** out_handle);
 
 /**
- * Stop the vCPUs; memory and files stay.
- * @return SANDBOX_ERR_INVALID_SPEC if it is paused already
+ * Stop the vCPUs; memory and files stay.  One that is paused stays so.
+ * @return SANDBOX_ERR_GUEST_UNAVAILABLE if its virtual machine is gone
  */
 SANDBOX_API sandbox_error_t sandbox_pause(sandbox_handle_t* handle);
 
 /**
- * Let a paused sandbox go on.
- * @return SANDBOX_ERR_INVALID_SPEC if it is not paused
+ * Let a paused sandbox go on.  One that is running goes on.
+ * @return SANDBOX_ERR_GUEST_UNAVAILABLE if its virtual machine is gone
  */
 SANDBOX_API sandbox_error_t sandbox_resume(sandbox_handle_t* handle);
 
