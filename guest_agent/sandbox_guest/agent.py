@@ -8,6 +8,8 @@ from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.identity import Identity
 from sandbox_guest.places import Places
 from sandbox_guest.process import Launcher
+from sandbox_guest.shells import Shells
+from sandbox_guest.table import Table
 from sandbox_guest.variables import Variables
 
 
@@ -20,3 +22,5 @@ class Agent:
     variables: Variables
     launcher: Launcher
     identity: Identity
+    table: Table
+    shells: Shells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from sandbox_guest import mux as wire
@@ -47,7 +47,7 @@ class Channel:
     """
 
     def __init__(
-        self, link: ByteLink, machine: Machine, accept: dict[int, Callable[[Stream], None]]
+        self, link: ByteLink, machine: Machine, accept: Mapping[int, Callable[[Stream], None]]
     ) -> None:
         self.mux = Mux(Role.GUEST)
         self._link = link

@@ -76,12 +76,15 @@ class Foreground:
         self.process = started.process
         self.process.on_exit = self._exited
         self._terminal = started.stdout if command.terminal is not None else -1
-        self.input = Feeder(started.stdin, stream.grant)
+        self._input = Feeder(started.stdin, self._wrote)
+        self._owed = 0  # input received and not credited yet
         self._out = _Output(limits, limits.head_out)
         self._err = _Output(limits, limits.head_err)
         self._open = 0
         self._timed_out = self._truncated = self._over = False
         self._timer: asyncio.TimerHandle | None = None
+        self.on_abandoned: Callable[[], None] | None = None
+        """Called instead of `done` if the stream died first."""
         self._start_pump(self._out, started.stdout, FrameKind.STDOUT)
         self._start_pump(self._err, started.stderr, FrameKind.STDERR)
         stream.on_gone = self._abandon
@@ -94,11 +97,21 @@ class Foreground:
         if self._terminal >= 0 and self._out.pump is not None and self._out.pump.fd >= 0:
             resize(self._terminal, columns, rows)
 
+    def write(self, data: bytes) -> None:
+        """Input, credited to the stream once the command took it."""
+        self._owed += len(data)
+        self._input.write(data)
+
     def end_input(self) -> None:
         """No more input: end of file, or what a terminal has for it."""
         if self._terminal >= 0:
-            self.input.write(b"\x04")
-        self.input.finish()
+            self._input.write(b"\x04")
+        self._input.finish()
+
+    def _wrote(self, size: int) -> None:
+        credited = min(size, self._owed)  # a terminal's end of input was not received
+        self._owed -= credited
+        self._stream.grant(credited)
 
     # -- output ------------------------------------------------------------------
 
@@ -182,6 +195,8 @@ class Foreground:
         self._close_pipes()
         if self.process.status is not None:
             self._release()
+        if self.on_abandoned is not None:
+            self.on_abandoned()
 
     def _release(self) -> None:
         if self._timer is not None:
@@ -190,7 +205,7 @@ class Foreground:
         self.process.close()
 
     def _close_pipes(self) -> None:
-        self.input.close()
+        self._input.close()
         for output in (self._out, self._err):
             if output.pump is not None:
                 output.pump.close()

@@ -8,9 +8,9 @@ import time
 
 import sandbox_guest
 from sandbox_guest.agent import Agent
+from sandbox_guest.fields import checked_variables
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
-from sandbox_guest.ops.fields import checked_variables
 from sandbox_guest.tasks import log
 
 PROTOCOL = 1

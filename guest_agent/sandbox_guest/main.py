@@ -18,10 +18,14 @@ from sandbox_guest.ops.server import EngineServer
 from sandbox_guest.places import Places
 from sandbox_guest.process import Launcher
 from sandbox_guest.reaper import Reaper
+from sandbox_guest.shells import Shells
+from sandbox_guest.silkd.server import ClientServer
 from sandbox_guest.spawn import Spawner
+from sandbox_guest.table import Table
 from sandbox_guest.variables import Variables
 
 PORT_NAME = "agent"
+CLIENT_PORT = 1
 ENGINE_PORT = 2
 _PORT_POLL_S = 0.005
 
@@ -41,14 +45,18 @@ async def serve(places: Places, fd: int) -> None:
     reaper = Reaper()
     reaper.start()
     variables = Variables()
+    launcher = Launcher(places, Spawner(places.library), reaper, cgroups, variables)
     agent = Agent(
         places=places,
         cgroups=cgroups,
         variables=variables,
-        launcher=Launcher(places, Spawner(places.library), reaper, cgroups, variables),
+        launcher=launcher,
         identity=Identity(places),
+        table=Table(launcher),
+        shells=Shells(launcher),
     )
-    channel = Channel(Link(fd), Guest(agent), {ENGINE_PORT: EngineServer(agent).accept})
+    accept = {CLIENT_PORT: ClientServer(agent).accept, ENGINE_PORT: EngineServer(agent).accept}
+    channel = Channel(Link(fd), Guest(agent), accept)
     channel.start()
     _settle_memory()
     await asyncio.get_running_loop().create_future()

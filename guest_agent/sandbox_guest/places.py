@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +17,7 @@ class Places:
     """The cgroup below which every workload lives."""
     state: str = "/run/sandbox"
     etc: str = "/etc"
+
+    def start_folder(self) -> str:
+        """Where a client's command starts that names no folder."""
+        return self.workspace if Path(self.workspace).is_dir() else "/"

@@ -79,10 +79,14 @@ class Process:
         elif self.status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
-        elif self._group is not None:
-            for pid in self._group.pids():
+        else:
+            for pid in self.pids():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
+
+    def pids(self) -> list[int]:
+        """Every process of its cgroup now."""
+        return [] if self._group is None else self._group.pids()
 
     def close(self) -> None:
         """Give the cgroup back; what still runs in it goes on, no longer ours.  Idempotent."""

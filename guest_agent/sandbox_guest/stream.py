@@ -179,10 +179,16 @@ class Stream:
         self._held = len(message[1])
         return message
 
+    def take(self) -> Message:
+        """The next message of those that are here, credited at once."""
+        message = self._next()
+        self.grant(len(message[1]))
+        return message
+
     def unread(self, message: Message) -> None:
-        """Put back what `receive()` just returned."""
+        """Put back what `receive()` returned or a sink was just given."""
         self._messages.appendleft(message)
-        self._queued += self._held
+        self._queued += len(message[1])
         self._out_there -= self._held
         self._held = 0
 

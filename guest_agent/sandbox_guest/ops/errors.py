@@ -6,6 +6,7 @@ import enum
 import errno
 
 from sandbox_guest.accounts import NoSuchUser
+from sandbox_guest.fields import BadField
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import IdentityError
 from sandbox_guest.spawn import STEP_CWD, STEP_EXEC, SpawnFailed
@@ -52,7 +53,7 @@ def as_op_error(error: Exception) -> OpError | None:
             return error
         case SpawnFailed():
             return OpError(_spawn_status(error), str(error))
-        case NoSuchUser() | IdentityError():
+        case BadField() | NoSuchUser() | IdentityError():
             return OpError(Status.BAD_REQUEST, str(error))
         case OSError():
             words = error.strerror or str(error)

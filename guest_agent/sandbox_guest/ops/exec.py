@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sandbox_guest import fields
 from sandbox_guest.agent import Agent
 from sandbox_guest.foreground import Foreground, Limits, Outcome
 from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
-from sandbox_guest.ops import fields
 from sandbox_guest.ops.errors import OpError, Status
 from sandbox_guest.process import Command
 from sandbox_guest.stream import Stream
@@ -18,16 +18,20 @@ MAX_OUTPUT = 4 << 20
 _SIGNALS = range(1, 65)
 
 
-def run(agent: Agent, stream: Stream, request: Control) -> None:
-    """Start the command; the stream is its own from here on."""
+def run(agent: Agent, stream: Stream, request: Control) -> Control | None:
+    """Start the command; the stream is its own from here on, unless it is detached."""
     command = command_of(agent, request)
     if agent.cgroups.frozen:
         raise OpError(Status.BUSY, "the machine is being saved")
+    if fields.flag(request, "detach"):
+        tracked = agent.table.start(command, detached=True)
+        return {"type": "started", "pid": tracked.process.pid}
     run = Foreground(
         agent.launcher, stream, command, _limits(request), lambda outcome: _report(stream, outcome)
     )
     stream.send({"type": "started", "pid": run.process.pid})
     stream.listen(_Input(stream, run))
+    return None
 
 
 def command_of(agent: Agent, request: Control) -> Command:
@@ -89,14 +93,14 @@ class _Input:
 
     def __call__(self, kind: int, body: bytes) -> None:
         if kind == FrameKind.STDIN:
-            self._run.input.write(body)
+            self._run.write(body)
         elif kind == FrameKind.CONTROL:
             try:
                 self._control(parse_control(body))
-            except (FramingError, OpError) as error:
+            except (FramingError, fields.BadField) as error:
                 self._stream.reset(str(error))
         elif kind == 0:
-            self._run.input.finish()
+            self._run.end_input()
         else:
             self._stream.grant(len(body))
 

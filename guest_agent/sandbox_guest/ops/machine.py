@@ -7,10 +7,10 @@ import os
 import time
 
 import sandbox_guest
+from sandbox_guest import fields
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
-from sandbox_guest.ops import fields
 from sandbox_guest.stream import Stream
 
 DONE: Control = {"type": "done"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sandbox_guest import fields
 from sandbox_guest.agent import Agent
 from sandbox_guest.confine import Folder
 from sandbox_guest.framing import Control
-from sandbox_guest.ops import fields
 from sandbox_guest.ops.errors import OpError, Status
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from sandbox_guest import fields
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control, FrameKind
-from sandbox_guest.ops import fields
 from sandbox_guest.ops.errors import OpError, Status
 from sandbox_guest.ops.paths import folder_of
 from sandbox_guest.stream import BULK_MAX, Stream

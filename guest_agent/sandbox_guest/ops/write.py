@@ -6,11 +6,10 @@ import errno
 import os
 from collections.abc import AsyncIterator
 
-from sandbox_guest import trees
+from sandbox_guest import fields, trees
 from sandbox_guest.agent import Agent
 from sandbox_guest.confine import Folder
 from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
-from sandbox_guest.ops import fields
 from sandbox_guest.ops.errors import OpError, Status
 from sandbox_guest.ops.paths import folder_of, is_root
 from sandbox_guest.ops.read import MAX_FILE

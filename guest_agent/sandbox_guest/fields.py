@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from sandbox_guest.framing import Control
-from sandbox_guest.ops.errors import OpError, Status
 
 T = TypeVar("T")
 
 
-def refuse(field: str, problem: str) -> OpError:
+class BadField(Exception):
+    """A field of a request cannot be what it is."""
+
+
+def refuse(field: str, problem: str) -> BadField:
     """The error for a field that cannot be."""
-    return OpError(Status.BAD_REQUEST, f"{field}: {problem}")
+    return BadField(f"{field}: {problem}")
 
 
 def optional(request: Control, field: str, kind: type[T]) -> T | None:

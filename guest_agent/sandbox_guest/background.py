@@ -1,0 +1,170 @@
+"""Commands without a stream of their own: their output goes to a ring, readers come and go.
+
+Detached commands and terminals are this.  A reader follows the ring at its own pace; the
+command does not wait for it, except a terminal for the reader that holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from sandbox_guest.framing import FrameKind
+from sandbox_guest.pipes import Feeder, Pump
+from sandbox_guest.process import Command, Launcher, resize
+from sandbox_guest.ring import CAPACITY, Ring
+from sandbox_guest.stream import BULK_MAX, Stream
+
+DRAIN_S = 2.0
+
+
+class Background:
+    """One command and its ring.
+
+    `over` is true once it ended and its output with it, or `DRAIN_S` later if something
+    it left behind holds the output open; that goes on writing to the ring.
+    """
+
+    def __init__(self, launcher: Launcher, command: Command, ended: Callable[[], None]) -> None:
+        """Start it; raises what `Launcher.start` does.  `ended` is called when it is `over`."""
+        self._ended = ended
+        self._readers: list[Reader] = []
+        self._timer: asyncio.TimerHandle | None = None
+        started = launcher.start(command)
+        self.ring = Ring()
+        self.process = started.process
+        self.process.on_exit = self._exited
+        self._terminal = started.stdout if command.terminal is not None else -1
+        self._input = Feeder(started.stdin, lambda _: None)
+        self._pumps: list[Pump] = []
+        for fd, kind in ((started.stdout, FrameKind.STDOUT), (started.stderr, FrameKind.STDERR)):
+            if fd >= 0:
+                self._pumps.append(Pump(fd, self._room, self._giver(kind), self._output_ended))
+        self.over = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """It runs on a terminal, which takes input."""
+        return self._terminal >= 0
+
+    def write(self, data: bytes) -> None:
+        """Type `data`."""
+        self._input.write(data)
+
+    def resize(self, columns: int, rows: int) -> bool:
+        """Resize its terminal; False if it has none, or no longer."""
+        alive = self.is_terminal and self._pumps[0].fd >= 0
+        if alive:
+            resize(self._terminal, columns, rows)
+        return alive
+
+    def hang_up(self) -> None:
+        """Kill it and let its output go."""
+        self.process.kill()
+
+    # -- readers -----------------------------------------------------------------
+
+    def add(self, reader: Reader) -> None:
+        """Tell `reader` of what comes."""
+        self._readers.append(reader)
+
+    def remove(self, reader: Reader) -> None:
+        """Tell it no more.  Idempotent."""
+        if reader in self._readers:
+            self._readers.remove(reader)
+            self.resume()
+
+    def resume(self) -> None:
+        """A reader that held it back has room."""
+        for pump in self._pumps:
+            pump.resume()
+
+    @property
+    def watched(self) -> bool:
+        """Somebody reads."""
+        return bool(self._readers)
+
+    # -- inside ------------------------------------------------------------------
+
+    def _room(self) -> int:
+        return 0 if any(reader.holds() for reader in self._readers) else BULK_MAX
+
+    def _giver(self, kind: FrameKind) -> Callable[[bytes], None]:
+        def give(data: bytes) -> None:
+            self.ring.append(kind, data)
+            for reader in list(self._readers):
+                reader.pump()
+
+        return give
+
+    def _exited(self) -> None:
+        if all(pump.fd < 0 for pump in self._pumps):
+            self._finish()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(DRAIN_S, self._finish)
+
+    def _output_ended(self) -> None:
+        if self.process.status is not None and all(pump.fd < 0 for pump in self._pumps):
+            self._finish()
+
+    def _finish(self) -> None:
+        if self.over:
+            return
+        self.over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._input.close()
+        self.process.close()
+        for reader in list(self._readers):
+            reader.pump()
+        self._ended()
+
+
+class Reader:
+    """Sends a ring's bytes to a stream as it has room, from the oldest on.
+
+    `ended` is called once everything was sent and the command is over.
+    """
+
+    def __init__(
+        self, source: Background, stream: Stream, ended: Callable[[], None], *, holding: bool
+    ) -> None:
+        """`holding`: the command waits rather than let this reader miss a byte."""
+        self._source, self._stream, self._ended = source, stream, ended
+        self._holding = holding
+        self._position = 0
+        self._done = False
+        stream.on_room = self._on_room
+        source.add(self)
+        self.pump()
+
+    def holds(self) -> bool:
+        """The command must wait for this reader."""
+        behind = self._source.ring.end - self._position
+        return self._holding and behind > CAPACITY - BULK_MAX
+
+    def pump(self) -> None:
+        """Send what there is, as far as there is room."""
+        if self._done:
+            return
+        ring = self._source.ring
+        while self._stream.room():
+            piece = ring.read(self._position, BULK_MAX)
+            if piece is None:
+                if self._source.over:
+                    self.close()
+                    self._ended()
+                return
+            kind, data, self._position = piece
+            self._stream.send_bulk(FrameKind(kind), data)
+
+    def close(self) -> None:
+        """Read no more.  Idempotent."""
+        if not self._done:
+            self._done = True
+            self._stream.on_room = None
+            self._source.remove(self)
+
+    def _on_room(self) -> None:
+        self.pump()
+        self._source.resume()
