@@ -18,17 +18,17 @@ RSS_SLACK_MIB = 8
 
 @pytest.mark.timeout(240)
 def test_a_hundred_creates_and_destroys_leave_nothing(busybox_template: str) -> None:
-    with engine(pools=[{"template": busybox_template, "warm": 1, "waiting": 1}]) as made:
-        with Frames(made.engine_socket) as frames:
-            churn(frames, busybox_template, 10)  # caches of the daemon and its allocator fill
-            settled(made)
-            before = (rss_mib(made.pid), descriptors(made.pid), tree(made))
-            churn(frames, busybox_template, COUNT)
-            settled(made)
-            # A journal checkpoint has a descriptor of its own for a moment.
-            until(lambda: descriptors(made.pid) <= before[1])
-            assert rss_mib(made.pid) <= before[0] + RSS_SLACK_MIB
-            assert tree(made) == before[2]
+    pools = [{"template": busybox_template, "warm": 1, "waiting": 1}]
+    with engine(pools=pools) as made, Frames(made.engine_socket) as frames:
+        churn(frames, busybox_template, 10)  # caches of the daemon and its allocator fill
+        settled(made)
+        before = (rss_mib(made.pid), descriptors(made.pid), tree(made))
+        churn(frames, busybox_template, COUNT)
+        settled(made)
+        # A journal checkpoint has a descriptor of its own for a moment.
+        until(lambda: descriptors(made.pid) <= before[1])
+        assert rss_mib(made.pid) <= before[0] + RSS_SLACK_MIB
+        assert tree(made) == before[2]
 
 
 def churn(frames: Frames, template: str, count: int) -> None:

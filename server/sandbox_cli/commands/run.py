@@ -120,8 +120,9 @@ def run(
         egress_deny_all=no_egress,
     )
     with interruptible(), FrameClient(socket) as client:
-        sandbox_id = _create(client, request)
-        return _run_scripts(client, sandbox_id, scripts) if scripts else _hold(client, sandbox_id)
+        if not scripts:
+            return _hold(client, request)
+        return _run_scripts(client, _create(client, request), scripts)
 
 
 def _check(scripts: tuple[str, ...], egress: tuple[str, ...], *, no_egress: bool) -> None:
@@ -135,21 +136,33 @@ def _check(scripts: tuple[str, ...], egress: tuple[str, ...], *, no_egress: bool
 
 def _create(client: FrameClient, request: pb.CreateRequest) -> int:
     start = time.monotonic()
-    created = client.create(request)
+    sandbox_id = client.create(request).sandbox_id
+    _say_created(sandbox_id, request, start)
+    return sandbox_id
+
+
+def _say_created(sandbox_id: int, request: pb.CreateRequest, start: float) -> None:
     show.json_line(
         event="created",
-        sandbox_id=created.sandbox_id,
+        sandbox_id=sandbox_id,
         template=request.template_name,
         elapsed_ms=round(1000 * (time.monotonic() - start)),
     )
-    return created.sandbox_id
 
 
-def _hold(client: FrameClient, sandbox_id: int) -> int:
-    """Keep the connection until a signal; the daemon leaving first is a failure."""
+def _hold(client: FrameClient, request: pb.CreateRequest) -> int:
+    """Create, and keep the connection until a signal; the daemon leaving first is a failure.
+
+    A signal from the moment the line is printed is the ordinary end, not an interruption.
+    """
+    start, sandbox_id = time.monotonic(), 0
     try:
+        sandbox_id = client.create(request).sandbox_id
+        _say_created(sandbox_id, request, start)
         client.hold()
     except Interrupted:
+        if not sandbox_id:
+            raise
         client.destroy(sandbox_id)
         return 0
     raise Failure(
