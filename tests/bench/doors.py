@@ -84,7 +84,7 @@ def _measured(
 def _full(made: Engine) -> bool:
     with grpc.insecure_channel(f"unix:{made.grpc_socket}") as channel:
         pools = node_pb2_grpc.NodeServiceStub(channel).ListPools(node_pb2.ListPoolsRequest()).pools
-    return all(pool.warm >= WARM and not pool.creating for pool in pools)
+    return all(pool.ready >= WARM and not pool.starting for pool in pools)
 
 
 def _seconds(call: Callable[[], None]) -> float:

@@ -69,9 +69,9 @@ class Engine:
                 env=os.environ | {"NOTIFY_SOCKET": str(notify)},
             )
             pidfd = os.pidfd_open(self._process.pid)
-            told, _, _ = select.select([ready, pidfd], [], [], START_TIMEOUT_S)
+            told, _, _ = select.select([ready.fileno(), pidfd], [], [], START_TIMEOUT_S)
             os.close(pidfd)
-            if ready not in told:
+            if ready.fileno() not in told:
                 self.kill()
                 raise AssertionError(f"the engine did not start:\n{self.tail()}")
             assert ready.recv(64) == b"READY=1"

@@ -143,7 +143,7 @@ def refused(frames: Frames, sandbox: int) -> bool:
     try:
         frames.sh(sandbox, "true")
     except FrameError as error:
-        return error.code == -9
+        return bool(error.code == -9)
     return False
 
 
