@@ -129,7 +129,8 @@ async def _unpack_archive(archive: Path, tree: Path, disk_mib: int) -> None:
 
 
 def _unpack(archive: Path, tree: Path, limits: unpack.Limits) -> None:
-    with archive.open("rb") as file, _decompressed(file) as stream:
+    # Unbuffered: a child that decompresses starts where the descriptor is.
+    with archive.open("rb", buffering=0) as file, _decompressed(file) as stream:
         unpack.unpack(stream, tree, limits)
 
 
@@ -142,7 +143,9 @@ def _decompressed(file: IO[bytes]) -> Iterator[IO[bytes]]:
         yield file
         return
     try:
-        child = subprocess.Popen(["zstd", "-dcq"], stdin=file, stdout=subprocess.PIPE)
+        child = subprocess.Popen(
+            ["zstd", "-dcq"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
     except OSError as error:
         raise unpack.BadTree(f"cannot decompress it ({error}): install zstd") from error
     assert child.stdout is not None
