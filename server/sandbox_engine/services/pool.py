@@ -26,6 +26,8 @@ from sandbox_engine.services.warmup import run_warmup
 
 RETRY_S = 1.0
 """Pause after a failed creation that nobody waits for, so that a broken template does not spin."""
+YIELD_S = 0.002
+"""How long a refill waits for the rest of the burst that emptied the shelf."""
 _log = structlog.get_logger(__name__)
 
 
@@ -98,6 +100,7 @@ class Pool:
         self._creating = 0
         self._preparing = 0
         self._closed = False
+        self._kick_planned = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     # -- taking ------------------------------------------------------------------
@@ -111,7 +114,7 @@ class Pool:
                 self._discard(vm)
                 continue
             self.status.hits += 1
-            self.kick()
+            self._kick_soon()
             return vm
         self.status.misses += 1
         return None
@@ -146,6 +149,10 @@ class Pool:
             future.cancel()
         return future.result()
 
+    def give_back(self, vm: Vm) -> None:
+        """A VM that was taken and not used after all goes to whoever is next."""
+        self._deliver(vm)
+
     # -- filling -----------------------------------------------------------------
 
     @property
@@ -170,6 +177,16 @@ class Pool:
             for _ in range(spare):
                 self._preparing += 1
                 self._start(self._prepare_ahead(), "prepare")
+
+    def _kick_soon(self) -> None:
+        """Fill again a moment later: refilling yields to the burst that made it necessary."""
+        if not self._kick_planned:
+            self._kick_planned = True
+            asyncio.get_running_loop().call_later(YIELD_S, self._planned_kick)
+
+    def _planned_kick(self) -> None:
+        self._kick_planned = False
+        self.kick()
 
     def refresh(self) -> None:
         """Discard what was made of a template that has changed, and fill again."""

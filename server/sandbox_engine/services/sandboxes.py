@@ -44,7 +44,7 @@ from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.guest import GuestConnection
 from sandbox_engine.ports.journal import Journal
 from sandbox_engine.services.admission import Admission
-from sandbox_engine.services.idle import Hold, IdleClock
+from sandbox_engine.services.idle import IdleClock
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
@@ -150,9 +150,11 @@ class Sandboxes:
                 tier = Tier.CLONE if pool.size is None else Tier.COLD
                 vm = await self._wait_for_vm(pool, spec)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
-        except BaseException:
+        except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim is not None)
-            if vm is not None:
+            if vm is not None and isinstance(error, InvalidArgument):
+                pool.give_back(vm)  # the request was wrong, the VM is not
+            elif vm is not None:
                 spawn(self._factory.destroy(vm), name=f"undo create {vm.name}")
             raise
         created.tier = tier
@@ -250,9 +252,9 @@ class Sandboxes:
             live.idle.touch()
         return live.vm.channel
 
-    def hold(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> Hold:
-        """Keep a sandbox from counting as idle.  Raises `SandboxNotFound`."""
-        return self._find(caller, sandbox_id).idle.hold(passive=passive)
+    def idle(self, caller: Caller, sandbox_id: str) -> IdleClock:
+        """How long it has been left alone, and what holds that clock."""
+        return self._find(caller, sandbox_id).idle
 
     # -- change ------------------------------------------------------------------
 
