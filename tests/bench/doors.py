@@ -68,12 +68,15 @@ def _measured(
     create: Callable[[], Any],
     destroy: Callable[[Any], None],
 ) -> tuple[float, float]:
-    """Medians of a create out of a full, quiet pool and of a call that does nothing."""
+    """Medians of a create out of a full, quiet pool and of a call that does nothing.
+
+    Each is one call after the same pause: neither finds caches that a loop kept warm.
+    """
     creates, floors = [], []
     for _ in range(ROUNDS):
         until(lambda: _full(made))
-        for _ in range(20):
-            floors.append(_seconds(nothing))
+        floors.append(_seconds(nothing))
+        until(lambda: _full(made))
         started = time.perf_counter()
         sandbox = create()
         creates.append(time.perf_counter() - started)
