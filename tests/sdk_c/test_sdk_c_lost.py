@@ -191,23 +191,31 @@ async def test_a_client_that_is_killed_in_a_call_leaves_nothing(daemon: FrameDae
 @pytest.mark.parametrize("flavour", ["plain", "asan", "tsan"])
 async def test_a_daemon_that_dies_fails_every_waiter(daemon: FrameDaemon, flavour: str) -> None:
     """64 threads wait in a call; the program checks that each got its -3, and no SIGPIPE."""
-    waiting = asyncio.Event()
     count = 0
 
     async def hang(connection: Connection, message: pb.ClientMessage) -> None:
         nonlocal count
         count += 1
         if count == 64:
-            waiting.set()
+            daemon.die()
 
     daemon.script["inspect"] = hang
-    running = asyncio.gather(
-        run(c_programs(flavour) / "waiters", daemon.path, "64", "base"),
-        _then(waiting, daemon),
-    )
-    assert (await running)[0] == "64\n"
+    program = c_programs(flavour) / "waiters"
+    assert await run(program, daemon.path, "base", "inspect", "64") == "waiting\n64\n"
 
 
-async def _then(waiting: asyncio.Event, daemon: FrameDaemon) -> None:
-    await waiting.wait()
-    daemon.die()
+@pytest.mark.parametrize("flavour", ["plain", "asan", "tsan"])
+async def test_a_daemon_that_dies_while_commands_run(daemon: FrameDaemon, flavour: str) -> None:
+    """16 commands run; one more operation is refused, and then the daemon is gone."""
+
+    async def refuse(connection: Connection, message: pb.ClientMessage) -> None:
+        if connection.guest_operations == 16:
+            connection.reply(failure(message.request_id, -9))
+            await connection.writer.drain()
+            daemon.die()
+        else:
+            await daemon.obey(connection, message)
+
+    daemon.script["stat"] = refuse
+    program = c_programs(flavour) / "waiters"
+    assert await run(program, daemon.path, "base", "exec", "16") == "waiting\n16\n"

@@ -1,10 +1,13 @@
 /*
- * Threads that wait while the daemon dies: `waiters SOCKET THREADS TEMPLATE`.
+ * Threads that wait while the daemon dies: `waiters SOCKET TEMPLATE inspect|exec THREADS`.
  *
- * Each thread inspects one sandbox until that fails; all must be told that the daemon is gone.
- * Prints how many were.  A call after that must fail at once, as must one that has to send.
+ * `inspect`: each thread asks again and again until that fails.  `exec`: each runs a command
+ * without end, and THREADS are as many as the daemon runs at once, so that one more is refused.
+ * Prints `waiting` when the daemon may be killed, then how many were told that it is gone.  A call
+ * after that must fail at once.
  */
 #include <pthread.h>
+#include <string.h>
 
 #include <libsandbox.h>
 
@@ -12,31 +15,68 @@
 
 static sandbox_handle_t* shared;
 
-static void* wait_for_the_end(void* argument)
+static sandbox_error_t inspect(void)
 {
     sandbox_status_t seen;
+    return sandbox_inspect(shared, &seen);
+}
+
+static void* inspect_to_the_end(void* argument)
+{
     sandbox_error_t status;
     (void)argument;
     do {
-        status = sandbox_inspect(shared, &seen);
+        status = inspect();
     } while (status == SANDBOX_OK);
     CHECK_EQUAL(status, SANDBOX_ERR_DAEMON_UNREACHABLE);
-    CHECK_EQUAL(sandbox_inspect(shared, &seen), SANDBOX_ERR_DAEMON_UNREACHABLE);
+    CHECK_EQUAL(inspect(), SANDBOX_ERR_DAEMON_UNREACHABLE);
     return NULL;
+}
+
+static void* exec_to_the_end(void* argument)
+{
+    const char* argv[] = {"sleep", "1000", NULL};
+    sandbox_exec_spec_t spec = {.argv = argv};
+    sandbox_exec_result_t result;
+    sandbox_error_t status;
+    (void)argument;
+    do {
+        status = sandbox_exec(shared, &spec, &result);
+    } while (status == SANDBOX_ERR_GUEST_UNAVAILABLE); /* a look by main() took the place */
+    CHECK_EQUAL(status, SANDBOX_ERR_DAEMON_UNREACHABLE);
+    sandbox_exec_result_free(&result);
+    return NULL;
+}
+
+static void wait_until_full(void)
+{
+    sandbox_fstat_t found;
+    sandbox_error_t status;
+    do {
+        status = sandbox_stat(shared, "/workspace", &found);
+    } while (status == SANDBOX_OK);
+    CHECK_EQUAL(status, SANDBOX_ERR_GUEST_UNAVAILABLE);
 }
 
 int main(int argc, char** argv)
 {
     pthread_t threads[256];
-    CHECK(argc == 4);
-    int count = atoi(argv[2]);
-    sandbox_spec_t spec = {.template_name = argv[3], .pool_wait_ms = 60000};
+    CHECK(argc == 5);
+    bool is_exec = !strcmp(argv[3], "exec");
+    int count = atoi(argv[4]);
+    sandbox_spec_t spec = {.template_name = argv[2], .pool_wait_ms = 60000};
     CHECK(count <= 256);
     CHECK_EQUAL(sandbox_init(argv[1]), SANDBOX_OK);
     CHECK_EQUAL(sandbox_create(&spec, &shared), SANDBOX_OK);
     for (int i = 0; i < count; i++) {
-        CHECK(!pthread_create(&threads[i], NULL, wait_for_the_end, NULL));
+        CHECK(!pthread_create(&threads[i], NULL, is_exec ? exec_to_the_end : inspect_to_the_end,
+                              NULL));
     }
+    if (is_exec) {
+        wait_until_full();
+    }
+    printf("waiting\n");
+    fflush(stdout);
     for (int i = 0; i < count; i++) {
         pthread_join(threads[i], NULL);
     }
