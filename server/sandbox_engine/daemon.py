@@ -116,6 +116,7 @@ class _Parts:
             accel=verdict.accel,
             accel_reason=verdict.reason,
             cgroups=cgroups.describe(),
+            clock=clock,
         )
         self.frames = FrameServer(
             sandboxes=self.sandboxes,

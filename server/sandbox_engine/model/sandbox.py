@@ -83,6 +83,8 @@ class Sandbox(Struct, kw_only=True):
     """Unix seconds of the last (re)start of its virtual CPUs."""
     vm: str
     """Name of the machine it runs in."""
+    template_digest: str = ""
+    """What the template's manifest hashed to when it was cloned: `sha256:` and 64 hex digits."""
     failure: str = ""
     claim: Claim | None = None
     """What the node API knows of it; None where another door created it."""

@@ -25,6 +25,10 @@ class ReadyTemplate(Protocol):
         """What it was baked from and with."""
 
     @property
+    def digest(self) -> str:
+        """Of its manifest: `sha256:` and 64 hex digits; names this very generation."""
+
+    @property
     def snapshot(self) -> Snapshot:
         """Sealed memory and device state."""
 

@@ -16,7 +16,7 @@ class Admission:
     """
 
     def __init__(self, *, node: int, per_session: int, per_uid: int, claims: int = 0) -> None:
-        self._node, self._per_session, self._per_uid = node, per_session, per_uid
+        self.node_limit, self._per_session, self._per_uid = node, per_session, per_uid
         self.max_claims = claims
         """Claims of the node API that may live at once; 0 is no cap of their own."""
         self._total = self._claims = 0
@@ -28,7 +28,7 @@ class Admission:
         """Take a slot.  Raises `Draining` or `LimitReached`, and then took none."""
         if self.draining:
             raise Draining("the node is draining and takes no new sandboxes")
-        if self._total >= self._node:
+        if self._total >= self.node_limit:
             raise LimitReached(f"the node holds {self._total} sandboxes, its limit")
         if claim and self.max_claims and self._claims >= self.max_claims:
             raise LimitReached(f"the node holds {self._claims} claims, its limit")

@@ -72,7 +72,7 @@ class BufferedExecs:
         self._claims.usable(sandbox_id)
         channel = self._sandboxes.channel(party.caller, sandbox_id)
         call = _call(request)
-        with self._sandboxes.hold(party.caller, sandbox_id):
+        with self._sandboxes.idle(party.caller, sandbox_id).hold():
             self._audit.call(sandbox_id, call)
             stream = channel.open(GuestPort.CLIENT, call)
             run = _Run(self, stream)

@@ -178,7 +178,8 @@ def _message(spec: ExecSpec) -> dict[str, Any]:
 def _exit(message: dict[str, Any]) -> Exit:
     try:
         return Exit(
-            code=message["code"],
+            # The guest's -1 of a killed command, as a shell says it.
+            code=128 + message["signal"] if message["signal"] else message["code"],
             signal=message["signal"],
             timed_out=message["timed_out"],
             truncated=message["truncated"],

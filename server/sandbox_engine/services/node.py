@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sandbox_engine import __version__
+from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.vmm import Platform
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.pools import Pools
@@ -31,6 +32,9 @@ class NodeInfo(Struct, frozen=True, kw_only=True):
     accel: str
     accel_reason: str
     cgroups: str
+    started_at: float
+    """Unix seconds."""
+    max_sandboxes: int
     sandboxes: int
     draining: bool
     pools: list[PoolInfo]
@@ -48,10 +52,12 @@ class Node:
         accel: str,
         accel_reason: str,
         cgroups: str,
+        clock: Clock,
     ) -> None:
         self._pools, self._admission = pools, admission
         self._platform, self._accel, self._accel_reason = platform, accel, accel_reason
         self._cgroups = cgroups
+        self._started_at = clock.now()
 
     def info(self) -> NodeInfo:
         """The node now."""
@@ -61,6 +67,8 @@ class Node:
             accel=self._accel,
             accel_reason=self._accel_reason,
             cgroups=self._cgroups,
+            started_at=self._started_at,
+            max_sandboxes=self._admission.node_limit,
             sandboxes=self._admission.total,
             draining=self._admission.draining,
             pools=self.pools(),

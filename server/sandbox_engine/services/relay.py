@@ -151,7 +151,7 @@ class Relays:
         """A stream of calls.  Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable`."""
         self._claims.usable(sandbox_id)
         channel = self._sandboxes.channel(party.caller, sandbox_id)
-        hold = self._sandboxes.hold(party.caller, sandbox_id)
+        hold = self._sandboxes.idle(party.caller, sandbox_id).hold()
         try:
             return AgentRelay(sandbox_id, channel.open(GuestPort.CLIENT), hold, self._audit)
         except EngineError:
@@ -172,7 +172,7 @@ class Relays:
         call = {"v": 1, "op": "port_forward", "port": port, "half_close": True}
         relay = PortRelay(
             channel.open(GuestPort.CLIENT, call),
-            self._sandboxes.hold(party.caller, sandbox_id, passive=passive),
+            self._sandboxes.idle(party.caller, sandbox_id).hold(passive=passive),
         )
         try:
             self._audit.call(sandbox_id, call)

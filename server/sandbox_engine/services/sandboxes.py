@@ -192,6 +192,7 @@ class Sandboxes:
             created_at=now,
             resumed_at=now,
             vm=vm.name,
+            template_digest=vm.template.digest,
             claim=claim,
         )
         self._journal.sandbox_put(sandbox)

@@ -114,6 +114,7 @@ class VerifiedTemplate:
         self.files = files
         self.manifest: Manifest = files.manifest
         self.name = files.manifest.name
+        self.digest = files.digest
         self.snapshot = Snapshot(memory_fd=memory_fd, state_fd=state_fd)
         self.overlay, self.rootfs = files.overlay, files.rootfs
         self.kernel, self.initramfs = files.kernel, files.initramfs

@@ -374,6 +374,8 @@ class FakeNode(Node):
             accel="tcg",
             accel_reason="/dev/kvm is missing",
             cgroups="none",
+            started_at=1_700_000_000.0,
+            max_sandboxes=64,
             sandboxes=3,
             draining=self.draining,
             pools=self.pools(),

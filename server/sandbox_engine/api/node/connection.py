@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._pipe: Pipe | None = None
         self._request: Request | None = None  # the one being served
         self._task: asyncio.Task[None] | None = None
-        self._advancing = self._congested = self._ending = False
+        self._advancing = self._congested = self._paused = self._ending = False
         self._quiet_since = time.monotonic()
 
     # -- asyncio.Protocol --------------------------------------------------------
@@ -78,9 +78,9 @@ class Connection(asyncio.Protocol):
         if not self._reader.inside:
             self._quiet_since = time.monotonic()
         self._reader.feed(data)
-        if self._request is None:
-            self._advance()
-        elif self._reader.held > READ_AHEAD:
+        self._advance()
+        if self._reader.held > READ_AHEAD and not self._paused:
+            self._paused = True
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
@@ -136,6 +136,13 @@ class Connection(asyncio.Protocol):
                 self._serve(request)
         finally:
             self._advancing = False
+            if self._paused and self._reader.held <= READ_AHEAD:
+                self._read_on()
+
+    def _read_on(self) -> None:
+        if self._paused and not self._transport.is_closing():
+            self._transport.resume_reading()
+        self._paused = False
 
     def _may_go_on(self) -> bool:
         return not (self._congested or self._ending)
@@ -161,7 +168,6 @@ class Connection(asyncio.Protocol):
             self._become_relay(result)
         else:
             self._write(result, request)
-            self._transport.resume_reading()
             self._advance()
 
     def _write(self, response: Response, request: Request) -> None:
@@ -192,7 +198,7 @@ class Connection(asyncio.Protocol):
         self._pipe = Pipe(self._transport, switch.relay)
         if self._congested:
             self._pipe.pause()
-        self._transport.resume_reading()
+        self._read_on()
         self._pipe.feed(self._reader.take_rest())
 
     # -- for the server ----------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_engine.api.node.app import NodeApi
+from sandbox_engine.api.node.connection import Connection
 from sandbox_engine.api.node.node import NodeCalls
 from sandbox_engine.api.node.routes import Routes
 from sandbox_engine.api.node.sandboxes import ClaimCalls
@@ -100,6 +101,11 @@ class NodeDoor:
     def address(self) -> str:
         """`host:port` it listens on; empty without a listener."""
         return self._server.address
+
+    @property
+    def connections(self) -> set[Connection]:
+        """Clients connected now."""
+        return self._server.open
 
     async def start(self, listen: str = "") -> None:
         """Listen where an address is given, and fill the pools.  Raises `InvalidArgument`."""

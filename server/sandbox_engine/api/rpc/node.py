@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sandbox.v1 import node_pb2 as pb
 
+from sandbox_engine.api.rpc.times import timestamp
 from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.caller import Caller
@@ -65,6 +66,8 @@ def node_to_pb(info: NodeInfo) -> pb.NodeInfo:
         accel=info.accel,
         machine=info.platform.machine,
         cpu=info.platform.cpu,
+        start_time=timestamp(info.started_at),
+        max_sandboxes=info.max_sandboxes,
         sandboxes=info.sandboxes,
         draining=info.draining,
         pools=[_pool(pool) for pool in info.pools],

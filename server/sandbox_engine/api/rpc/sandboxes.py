@@ -171,6 +171,7 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         number=sandbox.number,
         state=STATES[sandbox.state],
         template=sandbox.spec.template,
+        template_digest=sandbox.template_digest,
         memory_mib=sandbox.memory_mib,
         vcpu_count=sandbox.vcpus,
         create_time=timestamp(sandbox.created_at),

@@ -1,0 +1,371 @@
+"""A node with real services and a real door over machines that are none.
+
+It runs on uvloop in a thread of its own, as the daemon does in its process; tests are
+clients with plain sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import uvloop
+from sandbox_engine.api.node.door import NodeDoor
+from sandbox_engine.config import Config
+from sandbox_engine.guest.channel import Connector
+from sandbox_engine.ids import TokenMint
+from sandbox_engine.journal.ledger import FileDocument, LineFile
+from sandbox_engine.journal.sqlite import SqliteJournal
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.observe.tasks import cancel, spawn
+from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.leases import Reaper
+from sandbox_engine.services.node import Node
+from sandbox_engine.services.pool import CreationBudget
+from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.requests import Requests
+from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.vms import VmFactory, VmUids
+
+from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
+
+_T = TypeVar("_T")
+ROOT = "root-token"
+NODE = Caller(name="test")
+TINY = {"template": "base", "size": "tiny"}
+"""A claim of the size the fake templates are baked with."""
+
+
+class SetClock:
+    """`ports.clock.Clock`, moved by hand."""
+
+    def __init__(self) -> None:
+        self.at = 1_790_000_000.0
+
+    def now(self) -> float:
+        return self.at
+
+
+class Answer(msgspec.Struct):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw)
+
+    @property
+    def error(self) -> str:
+        """Its `error`, which is all the body holds."""
+        ((name, message),) = self.json.items()
+        assert name == "error"
+        return str(message)
+
+
+class World:
+    """The node, its clients' helpers, and its insides for arranging bad days."""
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.folder = folder
+        self.config_file = folder / "config.json"
+        settings: dict[str, Any] = {
+            "data_dir": str(folder),
+            "listen": "127.0.0.1:0",
+            "api_token": ROOT,
+            "sizes": {"tiny": {"cpus": 1, "memory_mib": 256}},
+            **config,
+        }
+        self.settings = settings
+        self.write_config()
+        self.config = msgspec.json.decode(self.config_file.read_bytes(), type=Config)
+        self.clock = SetClock()
+        self.port = 0
+        self._loop = uvloop.new_event_loop()
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="world", daemon=True)
+
+    def write_config(self, **changes: Any) -> None:
+        """Write the configuration file, for a reload."""
+        self.config_file.write_text(json.dumps(self.settings | changes))
+
+    # -- the node ----------------------------------------------------------------
+
+    def start(self) -> None:
+        self._thread.start()
+        assert self._ready.wait(30)
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        if not self._thread.is_alive():
+            return
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        if self._failure is not None:
+            raise self._failure
+
+    def call(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run `work` in the node's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._main())
+        except BaseException as error:
+            self._failure = error
+        finally:
+            self._ready.set()
+            self._loop.close()
+
+    def _build(self) -> None:
+        config, data = self.config, self.folder
+        self.driver, self.vault = FakeDriver(), FakeVault(data)
+        self.journal = SqliteJournal(data / "journal.db")
+        (data / "vms").mkdir(exist_ok=True)
+        factory = VmFactory(
+            driver=self.driver,
+            connector=Connector(),
+            journal=self.journal,
+            root=data / "vms",
+            uids=VmUids(710_000, 4096),
+        )
+        self.pools = Pools(
+            vault=self.vault, factory=factory, budget=CreationBudget(2), default_warm=1
+        )
+        self.admission = Admission(node=config.max_sandboxes, per_session=128, per_uid=512)
+        mint = TokenMint.load(data / "node.key")
+        self.sandboxes = Sandboxes(
+            pools=self.pools,
+            factory=factory,
+            admission=self.admission,
+            journal=self.journal,
+            requests=Requests(self.journal, self.clock),
+            clock=self.clock,
+            mint=mint,
+            allowed_services=(),
+            default_lease_s=config.default_lease_seconds,
+        )
+        self.reaper = Reaper(self.sandboxes, self.clock)
+        self.usage = LineFile(data / "usage.jsonl")
+        self.door = NodeDoor(
+            config=config,
+            config_path=self.config_file,
+            sandboxes=self.sandboxes,
+            pools=self.pools,
+            admission=self.admission,
+            node=Node(
+                pools=self.pools,
+                admission=self.admission,
+                platform=PLATFORM,
+                accel="tcg",
+                accel_reason="",
+                cgroups="none",
+                clock=self.clock,
+            ),
+            mint=mint,
+            clock=self.clock,
+            usage=self.usage,
+            open_audit=lambda setting: LineFile(data / "audit.jsonl") if setting else None,
+            saved_pools=FileDocument(data / "pools.json"),
+        )
+
+    async def _main(self) -> None:
+        self._build()
+        await self.door.start(self.config.listen)
+        self.port = int(self.door.address.rpartition(":")[2])
+        reaper = spawn(self.reaper.run(), name="reaper")
+        self._ready.set()
+        await self._stop.wait()
+        self.sandboxes.hurry()
+        await self.door.stop()
+        await cancel(reaper)
+        await self.pools.close()
+        for sandbox in list(self.sandboxes.visible(NODE)):
+            await self.sandboxes.destroy(NODE, sandbox.id)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
+        self.journal.close()
+        self.usage.close()
+
+    # -- its clients -------------------------------------------------------------
+
+    def connect(self) -> socket.socket:
+        """A fresh connection."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = ROOT,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """One request on its own connection; `bytes` go out as they are."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        sent = dict(headers or {})
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token}"
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, path, data, sent)
+            reply = connection.getresponse()
+            return Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
+        finally:
+            connection.close()
+
+    def claim(self, **fields: Any) -> Any:
+        """A claim that succeeds."""
+        answer = self.request("POST", "/v1/claim", TINY | fields)
+        assert answer.status == 200, answer
+        return answer.json
+
+    def release(self, claim: Any) -> None:
+        """Give it back."""
+        path = f"/v1/sandboxes/{claim['id']}/release"
+        assert self.request("POST", path, token=claim["token"]).status == 204
+
+    def upgrade(
+        self, claim: Any, call: str = "agent", *, token: str | None = None, early: bytes = b""
+    ) -> Relay:
+        """A relay, `early` sent in the same write as the request."""
+        connection = self.connect()
+        protocol = "silkd" if call == "agent" else "tcp"
+        connection.sendall(
+            f"GET /v1/sandboxes/{claim['id']}/{call} HTTP/1.1\r\nHost: x\r\n"
+            f"Connection: Upgrade\r\nUpgrade: {protocol}\r\n"
+            f"Authorization: Bearer {token or claim['token']}\r\n\r\n".encode()
+            + early
+        )
+        return Relay(connection)
+
+    # -- its insides -------------------------------------------------------------
+
+    def machine(self, claim: Any) -> FakeMachine:
+        """The machine of a claim."""
+        return self.driver.machines["vm-" + claim["id"].removeprefix("sb_")]
+
+    def claims(self) -> list[Sandbox]:
+        """The live claims' records."""
+
+        async def read() -> list[Sandbox]:
+            return list(self.door.claims.all())
+
+        return self.call(read())
+
+    def journal_state(self, sandbox_id: str) -> str:
+        """The state that a restart would find."""
+
+        async def read() -> str:
+            found = [one.state.value for one in self.journal.sandboxes() if one.id == sandbox_id]
+            return found[0] if found else "gone"
+
+        return self.call(read())
+
+    async def look_at_leases(self) -> None:
+        """Have the reaper look at the clock, which was moved."""
+        self.sandboxes.on_lease()
+
+    def open_connections(self) -> int:
+        """Clients connected now."""
+        return len(self.door.connections)
+
+    def holds(self, claim: Any) -> int:
+        """Uses that hold a claim's idle clock."""
+
+        async def read() -> int:
+            return self.sandboxes.idle(NODE, claim["id"]).holds
+
+        return self.call(read())
+
+    def hold_boots(self) -> None:
+        """Machines wait before they start."""
+
+        async def clear() -> None:
+            self.driver.may_start.clear()
+
+        self.call(clear())
+
+    def let_boots_go(self) -> None:
+        """They start."""
+
+        async def go() -> None:
+            self.driver.may_start.set()
+
+        self.call(go())
+
+    def kill_machine(self, claim: Any) -> None:
+        """Its VMM dies."""
+        machine = self.machine(claim)
+
+        async def die() -> None:
+            machine.die()
+
+        self.call(die())
+
+
+class Relay:
+    """The client's end of a relay."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self._file = connection.makefile("rb")
+        self.status = int(self._file.readline().split()[1])
+        self.headers = {}
+        while (line := self._file.readline().strip()) != b"":
+            name, _, value = line.decode().partition(":")
+            self.headers[name.lower()] = value.strip()
+        size = int(self.headers.get("content-length", "0"))
+        self.body = self._file.read(size) if self.status != 101 else b""
+
+    def send(self, **frame: Any) -> None:
+        self.socket.sendall(json.dumps({"v": 1, **frame}, separators=(",", ":")).encode() + b"\n")
+
+    def line(self) -> bytes:
+        """The next line; nothing at the end."""
+        return self._file.readline()
+
+    def frame(self) -> Any:
+        line = self.line()
+        assert line.endswith(b"\n"), line
+        return json.loads(line)
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def shut(self) -> None:
+        """End our direction."""
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._file.close()
+        self.socket.close()
+
+
+@contextmanager
+def world(folder: Path, **config: Any) -> Iterator[World]:
+    """A running node, stopped at the end."""
+    made = World(folder, **config)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
