@@ -24,7 +24,7 @@ def main() -> None:
     options = vars(parser.parse_args())
     fd = options.pop("fd")
     places = Places(**options)
-    linux.become_subreaper()
+    linux.stand_in_for_init()
     Identity(places).prepare()
     asyncio.run(serve(places, fd))
 

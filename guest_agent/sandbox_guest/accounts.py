@@ -27,6 +27,14 @@ def find(user: str, etc: str) -> Account:
     raise NoSuchUser(f"no user {user!r}")
 
 
+def shell_of(user: str, etc: str) -> str:
+    """The login shell of `user`, "" if none is named."""
+    for name, _, uid, _, _, _, shell in _records(f"{etc}/passwd", 7):
+        if user in (name, uid):
+            return shell
+    return ""
+
+
 def _groups(name: str, primary: int, etc: str) -> tuple[int, ...]:
     groups = {primary}
     for _, _, gid, members in _records(f"{etc}/group", 4):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.identity import Identity
@@ -11,6 +12,7 @@ from sandbox_guest.process import Launcher
 from sandbox_guest.shells import Shells
 from sandbox_guest.table import Table
 from sandbox_guest.variables import Variables
+from sandbox_guest.worker import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +26,6 @@ class Agent:
     identity: Identity
     table: Table
     shells: Shells
+    workers: Workers
+    servers: dict[str, Any] = field(default_factory=dict)
+    """Language servers by id; `silkd.lsp` keeps them."""

@@ -35,7 +35,9 @@ class Background:
         self.process = started.process
         self.process.on_exit = self._exited
         self._terminal = started.stdout if command.terminal is not None else -1
-        self._input = Feeder(started.stdin, lambda _: None)
+        self._input = Feeder(started.stdin, self._wrote)
+        self.on_wrote: Callable[[int], None] | None = None
+        """Told how much of what was typed the terminal took."""
         self._pumps: list[Pump] = []
         for fd, kind in ((started.stdout, FrameKind.STDOUT), (started.stderr, FrameKind.STDERR)):
             if fd >= 0:
@@ -51,6 +53,10 @@ class Background:
         """Type `data`."""
         self._input.write(data)
 
+    def _wrote(self, size: int) -> None:
+        if self.on_wrote is not None:
+            self.on_wrote(size)
+
     def resize(self, columns: int, rows: int) -> bool:
         """Resize its terminal; False if it has none, or no longer."""
         alive = self.is_terminal and self._pumps[0].fd >= 0
@@ -58,9 +64,14 @@ class Background:
             resize(self._terminal, columns, rows)
         return alive
 
-    def hang_up(self) -> None:
-        """Kill it and let its output go."""
-        self.process.kill()
+    def linger(self, seconds: float) -> None:
+        """Kill it unless somebody reads it again within `seconds`."""
+
+        def check() -> None:
+            if not self._readers and not self.over:
+                self.process.kill()
+
+        asyncio.get_running_loop().call_later(seconds, check)
 
     # -- readers -----------------------------------------------------------------
 
@@ -78,11 +89,6 @@ class Background:
         """A reader that held it back has room."""
         for pump in self._pumps:
             pump.resume()
-
-    @property
-    def watched(self) -> bool:
-        """Somebody reads."""
-        return bool(self._readers)
 
     # -- inside ------------------------------------------------------------------
 
@@ -123,7 +129,8 @@ class Background:
 class Reader:
     """Sends a ring's bytes to a stream as it has room, from the oldest on.
 
-    `ended` is called once everything was sent and the command is over.
+    It begins with `pump()`.  `ended` is called once everything was sent and the command
+    is over.
     """
 
     def __init__(
@@ -136,7 +143,6 @@ class Reader:
         self._done = False
         stream.on_room = self._on_room
         source.add(self)
-        self.pump()
 
     def holds(self) -> bool:
         """The command must wait for this reader."""

@@ -48,6 +48,17 @@ def control(message: Control) -> bytes:
     return HEADER.pack(FrameKind.CONTROL, len(body)) + body
 
 
+def control_text(message: Control) -> bytes:
+    """The same for a reader of plain JSON: a file name that is not UTF-8 is shown, not escaped."""
+    encoded = control(message)
+    try:
+        encoded.decode()
+    except UnicodeDecodeError:
+        body = encoded[HEADER.size :].decode(errors="replace").encode()
+        encoded = HEADER.pack(FrameKind.CONTROL, len(body)) + body
+    return encoded
+
+
 def parse_control(body: bytes) -> Control:
     """Decode one control message.  Raises `FramingError`."""
     try:

@@ -50,6 +50,17 @@ def signal_fd(signals: set[int]) -> int:
     return _checked(_libc.signalfd(-1, words, _SFD_FLAGS), "signalfd")
 
 
-def become_subreaper() -> None:
-    """Orphans below this process come to it, as they do to PID 1."""
+def stand_in_for_init() -> None:
+    """Orphans below this process come to it, as to PID 1; it dies with who started it."""
     _checked(_libc.prctl(36, 1, 0, 0, 0), "PR_SET_CHILD_SUBREAPER")
+    _checked(_libc.prctl(1, 9, 0, 0, 0), "PR_SET_PDEATHSIG")
+
+
+def inotify() -> int:
+    """A non-blocking inotify descriptor.  Raises `OSError`."""
+    return _checked(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify")
+
+
+def inotify_add(fd: int, path: str, mask: int) -> int:
+    """Watch `path`; returns the watch's number.  Raises `OSError`."""
+    return _checked(_libc.inotify_add_watch(fd, os.fsencode(path), ctypes.c_uint32(mask)), path)

@@ -23,6 +23,7 @@ from sandbox_guest.silkd.server import ClientServer
 from sandbox_guest.spawn import Spawner
 from sandbox_guest.table import Table
 from sandbox_guest.variables import Variables
+from sandbox_guest.worker import Workers
 
 PORT_NAME = "agent"
 CLIENT_PORT = 1
@@ -54,6 +55,7 @@ async def serve(places: Places, fd: int) -> None:
         identity=Identity(places),
         table=Table(launcher),
         shells=Shells(launcher),
+        workers=Workers(reaper, cgroups),
     )
     accept = {CLIENT_PORT: ClientServer(agent).accept, ENGINE_PORT: EngineServer(agent).accept}
     channel = Channel(Link(fd), Guest(agent), accept)

@@ -82,13 +82,19 @@ class Pump:
 class Feeder:
     """Writes to `fd` in order, as fast as the command reads; `wrote(size)` returns credit.
 
-    Owns `fd`.  What comes after the end is dropped, and credited.
+    Owns `fd`, which is non-blocking.  What comes after the end is dropped, and credited.
     """
 
-    __slots__ = ("_closing", "_fd", "_loop", "_pending", "_wrote")
+    __slots__ = ("_close_fd", "_closing", "_fd", "_loop", "_pending", "_wrote")
 
-    def __init__(self, fd: int, wrote: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        fd: int,
+        wrote: Callable[[int], None],
+        close_fd: Callable[[int], None] = os.close,
+    ) -> None:
         self._fd = fd
+        self._close_fd = close_fd
         self._wrote = wrote
         self._pending: deque[bytes] = deque()
         self._closing = fd < 0
@@ -116,7 +122,7 @@ class Feeder:
             if self._pending:
                 self._loop.remove_writer(self._fd)
                 self._discard()
-            os.close(self._fd)
+            self._close_fd(self._fd)
             self._fd = -1
 
     def _writable(self) -> None:

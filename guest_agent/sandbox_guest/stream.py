@@ -92,7 +92,11 @@ class Stream:
 
     def send(self, message: Control, *, last: bool = False) -> None:
         """Send one control message, and the end of our direction with it if it is `last`."""
-        self._put(control(message))
+        self.send_encoded(control(message), last=last)
+
+    def send_encoded(self, message: bytes, *, last: bool = False) -> None:
+        """The same for one that is encoded."""
+        self._put(message)
         if last:
             self.finish()
         else:

@@ -11,6 +11,15 @@ Block = ctypes.Array[ctypes.c_char_p]
 
 _BASE = {"PATH": PATH, "TERM": "xterm-256color"}
 
+_PROXY = "http://127.0.0.1:3128"
+_RELAY = {"http_proxy": _PROXY, "https_proxy": _PROXY, "no_proxy": "127.0.0.1,localhost"}
+LANES: dict[str, dict[str, str]] = {
+    "none": {},
+    "direct": {},
+    "relay": {**_RELAY, **{name.upper(): value for name, value in _RELAY.items()}},
+}
+"""Lanes and the variables they mean."""
+
 
 class Variables:
     """PATH and TERM, the lane's proxy variables, the sandbox's own, then a command's.
@@ -22,14 +31,22 @@ class Variables:
         self._lane: dict[str, str] = {}
         self._own: dict[str, str] = {}
         self._common: tuple[Block, str] | None = None  # for commands that add nothing
+        self._lane_name = "none"
 
     def set_own(self, variables: Mapping[str, str]) -> None:
         """Replace the sandbox's own variables.  Commands that run keep theirs."""
         self._own, self._common = dict(variables), None
 
-    def set_lane(self, variables: Mapping[str, str]) -> None:
-        """Replace the variables that say how the network is reached."""
-        self._lane, self._common = dict(variables), None
+    def set_lane(self, lane: str) -> None:
+        """How the network is reached: one of `LANES`."""
+        self._lane, self._common = dict(LANES[lane]), None
+        self._lane_name = lane
+
+    @property
+    def has_network(self) -> bool:
+        """Something outside may be reached: by the lane, or a proxy the sandbox names."""
+        names = {name.lower() for name in self._own}
+        return self._lane_name != "none" or bool(names & {"http_proxy", "https_proxy"})
 
     def of(self, extra: Mapping[str, str] | None, account: Account | None) -> dict[str, str]:
         """The variables of a command."""

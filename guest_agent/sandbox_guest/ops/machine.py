@@ -12,6 +12,7 @@ from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
 from sandbox_guest.stream import Stream
+from sandbox_guest.variables import LANES
 
 DONE: Control = {"type": "done"}
 
@@ -48,8 +49,13 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
 
 
 def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
-    """Replace what is named: `env`, the sandbox's own variables."""
+    """Replace what is named: `env`, the sandbox's own variables, and `lane`, its network."""
     variables = fields.variables(request, "env")
     if variables is not None:
         agent.variables.set_own(variables)
+    lane = fields.text(request, "lane")
+    if lane is not None:
+        if lane not in LANES:
+            raise fields.refuse("lane", f"must be one of {', '.join(LANES)}")
+        agent.variables.set_lane(lane)
     return DONE

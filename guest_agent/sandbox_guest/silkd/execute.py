@@ -29,8 +29,7 @@ def run(rpc: Rpc) -> Control | None:
 def command_of(rpc: Rpc, argv: list[str], *, stdin: bool) -> Command:
     """The command a request describes, `argv` apart."""
     request = rpc.request
-    if rpc.agent.cgroups.frozen:
-        raise RpcError(INTERNAL, "the machine is being saved")
+    check_thawed(rpc)
     return Command(
         argv=argv,
         cwd=fields.text(request, "cwd") or rpc.agent.places.start_folder(),
@@ -39,6 +38,12 @@ def command_of(rpc: Rpc, argv: list[str], *, stdin: bool) -> Command:
         stdin=stdin,
         terminal=None,
     )
+
+
+def check_thawed(rpc: Rpc) -> None:
+    """Nothing may be started while the workload is frozen.  Raises `RpcError`."""
+    if rpc.agent.cgroups.frozen:
+        raise RpcError(INTERNAL, "the machine is being saved")
 
 
 def _detached(rpc: Rpc) -> Control:

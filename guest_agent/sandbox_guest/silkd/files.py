@@ -23,7 +23,11 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 def path_of(rpc: Rpc, field: str = "path") -> str:
     """A path of the request; a relative one is taken from where commands start."""
-    path = fields.required_text(rpc.request, field)
+    return absolute(rpc, fields.required_text(rpc.request, field))
+
+
+def absolute(rpc: Rpc, path: str) -> str:
+    """The same for a path that was read."""
     return path if path.startswith("/") else f"{rpc.agent.places.start_folder()}/{path}"
 
 

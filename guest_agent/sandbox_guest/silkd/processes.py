@@ -18,6 +18,8 @@ from sandbox_guest.table import Tracked
 PROTO = 2
 """From 2 on, RPCs run back to back on one stream."""
 DONE: Control = {"type": "done"}
+LINGER_S = 300.0
+"""A terminal whose client went away lives this long, for `attach`."""
 
 
 def info(rpc: Rpc) -> Control:
@@ -103,30 +105,55 @@ def attach(rpc: Rpc) -> None:
 
 def follow(rpc: Rpc, background: Background, tracked: Tracked, *, holding: bool) -> None:
     """Send what `background` wrote and writes, then `exit`.  Input goes to its terminal."""
-    closed = False
+    _Following(rpc, background, tracked, holding=holding)
 
-    def end(message: Control) -> None:
-        nonlocal closed
-        if not closed:
-            closed = True
-            reader.close()
-            rpc.finish(message)
 
-    def bulk(kind: int, data: bytes) -> None:
-        if kind == FrameKind.STDIN and background.is_terminal:
-            background.write(data)
-        rpc.stream.grant(len(data))
+class _Following:
+    """One client on one ring."""
 
-    tracked.on_removed.append(lambda: end(DONE))
-    reader = Reader(
-        background,
-        rpc.stream,
-        lambda: end({"type": "exit", "code": background.process.code}),
-        holding=holding,
-    )
-    if not closed:
-        rpc.stream.on_gone = reader.close
-        rpc.listen(bulk, lambda: None)
+    def __init__(
+        self, rpc: Rpc, background: Background, tracked: Tracked, *, holding: bool
+    ) -> None:
+        self._rpc, self._background = rpc, background
+        self._closed = False
+        self._owed = 0  # input received and not credited yet
+        tracked.on_removed.append(lambda: self._end(DONE))
+        # Before the reader: what it finds may end this RPC, and the next one listens.
+        rpc.listen(self._input, lambda: None)
+        rpc.stream.on_gone = self._gone
+        background.on_wrote = self._wrote
+        self._reader = Reader(background, rpc.stream, self._exited, holding=holding)
+        self._reader.pump()
+
+    def _input(self, kind: int, data: bytes) -> None:
+        if kind == FrameKind.STDIN and self._background.is_terminal:
+            self._owed += len(data)
+            self._background.write(data)
+        else:
+            self._rpc.stream.grant(len(data))
+
+    def _wrote(self, size: int) -> None:
+        credited = min(size, self._owed)
+        self._owed -= credited
+        self._rpc.stream.grant(credited)
+
+    def _exited(self) -> None:
+        self._end({"type": "exit", "code": self._background.process.code})
+
+    def _end(self, message: Control) -> None:
+        if not self._closed:
+            self._leave()
+            self._rpc.finish(message)
+
+    def _gone(self) -> None:
+        self._leave()
+        if self._background.is_terminal:
+            self._background.linger(LINGER_S)
+
+    def _leave(self) -> None:
+        self._closed = True
+        self._background.on_wrote = None
+        self._reader.close()
 
 
 def _tracked(rpc: Rpc) -> Tracked:

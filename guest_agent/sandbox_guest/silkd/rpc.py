@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from sandbox_guest.agent import Agent
-from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
+from sandbox_guest.framing import Control, FrameKind, FramingError, control_text, parse_control
 from sandbox_guest.stream import Stream
 
 INPUT_OPS = frozenset(("stdin", "stdin_close", "data", "data_end"))
@@ -41,7 +41,7 @@ class Rpc:
 
     def send(self, message: Control) -> None:
         """Send a frame that is not the last."""
-        self.stream.send(message)
+        self.stream.send_encoded(control_text(message))
 
     async def send_data(self, data: bytes) -> None:
         """Send bulk, waiting for room.  Raises `StreamGone`."""
@@ -52,7 +52,7 @@ class Rpc:
         """Send the terminal frame; the next RPC may begin before this returns."""
         self.stream.listen(None)
         self.stream.on_gone = self.stream.on_room = None
-        self.stream.send(message)
+        self.stream.send_encoded(control_text(message))
         self._conversation.finished()
 
     # -- input -------------------------------------------------------------------

@@ -7,7 +7,19 @@ from typing import Any
 
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
-from sandbox_guest.silkd import execute, files, processes, sessions
+from sandbox_guest.silkd import (
+    execute,
+    files,
+    git,
+    lsp,
+    ports,
+    processes,
+    pty,
+    search,
+    sessions,
+    trees,
+    watch,
+)
 from sandbox_guest.silkd.errors import INTERNAL, RpcError, as_rpc_error, bad_request, reply
 from sandbox_guest.silkd.rpc import INPUT_OPS, InputCut, Rpc
 from sandbox_guest.stream import Stream, StreamGone
@@ -15,7 +27,7 @@ from sandbox_guest.tasks import log, spawn
 
 VERSION = 1
 
-Answer = Control | Coroutine[Any, Any, Control] | None
+Answer = Control | Coroutine[Any, Any, Control | None] | None
 """The terminal frame at once, later, or by `Rpc.finish()`."""
 
 OPERATIONS: dict[str, Callable[[Rpc], Answer]] = {
@@ -23,6 +35,13 @@ OPERATIONS: dict[str, Callable[[Rpc], Answer]] = {
     **execute.OPERATIONS,
     **sessions.OPERATIONS,
     **files.OPERATIONS,
+    **trees.OPERATIONS,
+    **search.OPERATIONS,
+    **watch.OPERATIONS,
+    **pty.OPERATIONS,
+    **ports.OPERATIONS,
+    **git.OPERATIONS,
+    **lsp.OPERATIONS,
 }
 
 
@@ -94,14 +113,15 @@ def _operation(request: Control) -> Callable[[Rpc], Answer]:
     return operation
 
 
-async def _later(rpc: Rpc, answer: Coroutine[Any, Any, Control]) -> None:
+async def _later(rpc: Rpc, answer: Coroutine[Any, Any, Control | None]) -> None:
     try:
-        message = await answer
+        message: Control | None = await answer
     except StreamGone:
         return
     except Exception as error:  # noqa: BLE001 - as in `_begin`
         message = _failure(error)
-    rpc.finish(message)
+    if message is not None:
+        rpc.finish(message)
 
 
 def _failure(error: Exception) -> Control:

@@ -1,0 +1,53 @@
+"""Bytes both ways between an RPC's `data` and a pair of descriptors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from sandbox_guest.framing import FrameKind
+from sandbox_guest.pipes import Feeder, Pump
+from sandbox_guest.silkd.rpc import Rpc
+
+
+class Duplex:
+    """Relays until what is read ends, which ends the RPC with `done`.
+
+    The client's `data_end` closes what is written and nothing else.  `closed` is called
+    once, whatever ended it.
+    """
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        reading: int,
+        writing: int,
+        closed: Callable[[], None] = lambda: None,
+        close_writing: Callable[[int], None] = os.close,
+    ) -> None:
+        """Owns both descriptors, which are non-blocking.  The client was told `ready`."""
+        self._rpc, self._closed = rpc, closed
+        stream = rpc.stream
+        self._feeder = Feeder(writing, stream.grant, close_writing)
+        self._pump = Pump(reading, stream.room, self._give, self._ended)
+        stream.on_room = self._pump.resume
+        stream.on_gone = self._close
+        rpc.listen(self._take, self._feeder.finish, end_op="data_end")
+
+    def _give(self, data: bytes) -> None:
+        self._rpc.stream.send_bulk(FrameKind.DATA, data)
+
+    def _take(self, kind: int, data: bytes) -> None:
+        if kind == FrameKind.DATA:
+            self._feeder.write(data)
+        else:
+            self._rpc.stream.grant(len(data))
+
+    def _ended(self) -> None:
+        self._close()
+        self._rpc.finish({"type": "done"})
+
+    def _close(self) -> None:
+        self._pump.close()
+        self._feeder.close()
+        self._closed()
