@@ -217,7 +217,7 @@ def finished(
     is_killed = timed_out or max(len(out), len(err)) > limit
     code = -signal.SIGKILL if is_killed else returncode
     return pb.GuestExecResponse(
-        exit_code=-1 if code < 0 else code,
+        exit_code=128 - code if code < 0 else code,
         term_signal=max(0, -code),
         timed_out=timed_out,
         output_truncated=is_killed and not timed_out,

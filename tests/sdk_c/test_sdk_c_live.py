@@ -15,7 +15,7 @@ from tests.sdk_c.building import ROOT, c_programs
 from tests.sdk_c.driving import Driver, op, run
 from tests.sdk_c.installing import Installed
 from tests.sdk_c.live import full, pooled
-from tests.support.engine import Engine, build_template
+from tests.support.engine import CACHE, Engine, build_template, engine
 from tests.support.wait import until
 
 pytestmark = pytest.mark.vm
@@ -81,7 +81,7 @@ async def test_exec_results(box: Driver) -> None:
     )
     assert (len(big.data("out")), big.number("out_total")) == (32768, 100_000)
     assert (len(big.data("err")), big.number("err_total")) == (16384, 50_000)
-    assert (killed.number("exit"), killed.number("signal")) == (-1, 15)
+    assert (killed.number("exit"), killed.number("signal")) == (143, 15)
     assert (late.code, late.number("timed_out"), late.number("signal")) == (0, 1, 9)
     assert (capped.code, capped.number("truncated")) == (0, 1)
 
@@ -190,6 +190,23 @@ async def test_a_user_who_is_not_on_the_list(busybox_template: str) -> None:
             op("renew", key="k", extra=1),
         )
     assert (opened.code, [line.code for line in lines]) == (0, [-4, -4])
+
+
+async def test_a_tampered_template_is_internal(busybox_template: str) -> None:
+    with engine(start=False, share=False) as made:
+        for name in ("store", "cache", "work"):
+            (made.data / name).symlink_to(CACHE / name)
+        templates = made.data / "templates"
+        templates.mkdir()
+        source = CACHE / "templates" / busybox_template
+        await run("cp", "-a", "--sparse=always", source, templates)
+        manifest = templates / busybox_template / "current/manifest.bin"
+        manifest.write_bytes(manifest.read_bytes()[:-1] + b"!")
+        made.start()
+        [created] = await Driver(made.engine_socket, "plain").session(
+            op("create", template=busybox_template, wait=WAIT_MS)
+        )
+    assert created.code == -5
 
 
 async def test_cleanup_and_disconnect_leave_no_machine(live: Engine, box: Driver) -> None:

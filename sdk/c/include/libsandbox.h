@@ -131,7 +131,7 @@ typedef struct {
  * more than a length the rest was written and not returned.
  */
 typedef struct {
-    int32_t exit_code;     /**< the status it exited with; -1 if a signal ended it */
+    int32_t exit_code;     /**< the status it exited with; 128 + term_signal if a signal ended it */
     int32_t term_signal;   /**< the signal that ended it, or 0 */
     bool timed_out;        /**< it was killed at its timeout */
     bool output_truncated; /**< it was killed by the output cap */

@@ -110,7 +110,7 @@ private:
 
 /** What a command came to; a head of each stream, and how much there was. */
 struct ExecResult {
-    int32_t exit_code = 0;         /**< the status it exited with; -1 if a signal ended it */
+    int32_t exit_code = 0;         /**< the status it exited with, or 128 + term_signal */
     int32_t term_signal = 0;       /**< the signal that ended it, or 0 */
     bool timed_out = false;        /**< it was killed at its timeout */
     bool output_truncated = false; /**< it was killed by the output cap */
