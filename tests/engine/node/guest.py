@@ -31,17 +31,19 @@ class GuestStream:
         self._decoder = FrameDecoder()
         self._queue: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
         self._room = asyncio.Event()
+        self.gone = asyncio.Event()
         self._owed = 0
-        self.dead = False
+        self.dead = self._ended = False
         self.bytes_in = 0
         self.bytes_out = 0
 
     def feed(self, data: bytes) -> None:
         self.bytes_in += len(data)
         messages = self._decoder.feed(data)
+        if not messages:  # the start of one: nobody will take it from here
+            self._guest.mux.grant(self.number, len(data))
+            return
         self._owed += len(data)
-        if not messages:
-            self._credit()
         for message in messages:
             self._queue.put_nowait(message)
 
@@ -50,6 +52,7 @@ class GuestStream:
 
     def die(self) -> None:
         self.dead = True
+        self.gone.set()
         self._room.set()
         self._queue.put_nowait(None)
 
@@ -57,7 +60,10 @@ class GuestStream:
         self._room.set()
 
     async def receive(self) -> tuple[int, bytes] | None:
+        if self._ended:
+            return None
         message = await self._queue.get()
+        self._ended = message is None
         if self._queue.empty():
             self._credit()
         return message
@@ -233,7 +239,7 @@ async def fs_pull(_: Guest, stream: GuestStream, frame: Frame) -> None:
 async def fs_push(guest: Guest, stream: GuestStream, frame: Frame) -> None:
     size = 0
     if frame.get("dest") == "never":
-        await asyncio.Event().wait()
+        await stream.gone.wait()
     while (message := await stream.receive()) is not None:
         if message[0] == FrameKind.CONTROL:
             break
@@ -311,21 +317,23 @@ async def port_forward(_: Guest, stream: GuestStream, frame: Frame) -> None:
     await stream.send(type="ready")
 
     async def outward() -> None:
-        while data := await reader.read(PIECE):
-            await stream.bulk(FrameKind.DATA, data)
-        await stream.send(type="data_end")
+        with contextlib.suppress(ConnectionResetError):
+            while data := await reader.read(PIECE):
+                await stream.bulk(FrameKind.DATA, data)
+            await stream.send(type="data_end")
 
     task = spawn(outward(), name="port")
-    while (message := await stream.receive()) is not None:
-        if message[0] == FrameKind.CONTROL:
-            writer.write_eof()
-            break
-        writer.write(message[1])
-        await writer.drain()
-    with contextlib.suppress(ConnectionResetError):
+    with contextlib.closing(writer), contextlib.suppress(ConnectionResetError):
+        while (message := await stream.receive()) is not None:
+            if message[0] == FrameKind.CONTROL:
+                writer.write_eof()
+                break
+            writer.write(message[1])
+            await writer.drain()
+        else:
+            writer.transport.abort()
         await task
         await stream.send(type="done")
-    writer.close()
 
 
 Run = Callable[[Guest, GuestStream, Frame], Awaitable[None]]

@@ -296,6 +296,27 @@ class World:
 
         return self.call(read())
 
+    def idle_s(self, claim: Any) -> float:
+        """How long a claim has been left alone."""
+
+        async def read() -> float:
+            return self.sandboxes.idle(NODE, claim["id"]).idle_s()
+
+        return self.call(read())
+
+    def pause(self, claim: Any) -> None:
+        """Stop its virtual CPUs, as the gRPC door can."""
+        self.call(self.sandboxes.pause(NODE, claim["id"]))
+
+    def settle(self) -> None:
+        """Let the node's loop go round often enough for everything in flight to move on."""
+
+        async def turns() -> None:
+            for _ in range(200):
+                await asyncio.sleep(0)
+
+        self.call(turns())
+
     def hold_boots(self) -> None:
         """Machines wait before they start."""
 
