@@ -40,6 +40,7 @@ class Apt:
         )  # fmt: skip
         self._options: tuple[str, ...] = ()
         self._known: dict[str, Package] = {}
+        self._complaint = ""
 
     async def offered(self, names: Sequence[str]) -> dict[str, Package]:
         """What the lists offer, by name.  Raises `PackageMissing`, `CommandFailed`."""
@@ -53,7 +54,7 @@ class Apt:
         if missing:
             raise PackageMissing(
                 f"the apt sources of this host do not offer {', '.join(missing)}: "
-                "templates are made from Debian 12 packages for amd64"
+                f"templates are made from Debian 12 packages for amd64{self._complaint}"
             )
         return {name: self._known[name] for name in names}
 
@@ -85,8 +86,15 @@ class Apt:
     async def _refresh(self) -> None:
         self._options = self._private
         self._known.clear()
-        make_folders(self._folder)
-        await run(["apt-get", *self._private, "-o", "APT::Sandbox::User=root", "-q", "update"])
+        for folder in ("lists/partial", "cache/archives/partial"):
+            make_folders(self._folder / folder)
+        try:
+            await run(["apt-get", *self._private, "-o", "APT::Sandbox::User=root", "-q", "update"])
+        except CommandFailed as error:
+            if error.no_space or error.did_not_start:
+                raise
+            # One unreachable source fails the whole; the others' lists are there.
+            self._complaint = f" (apt-get update said: {error.output})"
 
     async def _learn(self, names: Sequence[str]) -> bool:
         """Ask for what is not known yet; whether all of `names` then is."""

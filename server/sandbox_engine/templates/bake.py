@@ -32,6 +32,8 @@ BOOT_TIMEOUT_S = 120.0
 WARMUP_TIMEOUT_S = 3600.0
 LOW_SPACE_BYTES = 8 << 20
 """Free space below which the disk counts as full: the guest's own writes would soon hang."""
+SMALL_MIB = 112
+"""Kernel and agent take some 80 MiB: in less than this, a guest that fails may just be starved."""
 KEPT_OUTPUT = 2000
 _SPACE_CHECK_S = 0.5
 
@@ -76,7 +78,7 @@ async def bake(
         os.posix_fallocate(memory, 0, guest.memory_mib << 20)
         machine = await _launch(guest, folder, driver)
         try:
-            async with _watched(machine, folder):
+            async with _watched(machine, folder, guest.memory_mib):
                 welcome = await _freeze(guest, machine, connector, state, on_line)
         finally:
             await asyncio.shield(machine.kill())
@@ -121,7 +123,7 @@ async def _launch(guest: Guest, folder: Path, driver: MachineDriver) -> Machine:
 
 
 @contextlib.asynccontextmanager
-async def _watched(machine: Machine, folder: Path) -> AsyncIterator[None]:
+async def _watched(machine: Machine, folder: Path, memory_mib: int) -> AsyncIterator[None]:
     """End the body as soon as the machine does or the disk is full; say what went wrong."""
     try:
         async with asyncio.timeout(None) as deadline:
@@ -136,6 +138,8 @@ async def _watched(machine: Machine, folder: Path) -> AsyncIterator[None]:
         problem = str(error) or "the guest ended"
         if console := await machine.console_tail():
             problem = f"{problem}; its console ended with: {console}"
+        if memory_mib <= SMALL_MIB:
+            problem = f"{problem}; {memory_mib} MiB may be too little memory"
         raise BakeFailed(problem) from error
 
 

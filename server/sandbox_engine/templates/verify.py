@@ -29,6 +29,8 @@ from sandbox_engine.templates.digests import (
 from sandbox_engine.templates.layout import CURRENT, MANIFEST, MEMORY, VMSTATE, TemplateFiles
 from sandbox_engine.templates.store import TemplateStore
 
+TRIES = 3
+"""Verifications of a template that is rebuilt while it is read."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
@@ -83,6 +85,8 @@ class _Watch:
             own = path.parent == files.directory
             self._paths.append(str(current / path.name if own else path))
         self._seen = self._look()
+        if current.resolve() != files.directory.resolve():
+            self._seen = []  # replaced since `files` were found: changed from the outset
 
     def changed(self) -> bool:
         return self._look() != self._seen
@@ -168,7 +172,11 @@ class TemplateVault:
         verdict = self._verdicts.get(name)
         if verdict is None or verdict.changed():
             self._verdicts.pop(name, None)
-            verdict = await self._verify(name)
+            for _ in range(TRIES):
+                verdict = await self._verify(name)
+                if not verdict.changed():
+                    break  # else it was rebuilt meanwhile: judge what is there now
+        assert verdict is not None
         if isinstance(verdict, _Refusal):
             raise TemplateCorrupt(name, verdict.differences)
         return verdict

@@ -195,6 +195,18 @@ async def test_a_rebuilt_template_counts_as_changed(
     assert (await vault.open("base")).manifest.vcpus == 2
 
 
+async def test_a_template_rebuilt_while_it_is_verified_is_never_called_corrupt(
+    files: TemplateFiles, vault: TemplateVault, data: Path
+) -> None:
+    for vcpus in range(2, 6):
+        opening = asyncio.get_running_loop().create_task(vault.open("base"))
+        await asyncio.sleep(0)  # the verification has begun in its thread
+        published(data, vcpus=vcpus)
+        TemplateStore(data).sweep()
+        await opening
+        assert (await vault.open("base")).manifest.vcpus == vcpus
+
+
 async def test_a_removed_template_is_changed_and_not_found(
     files: TemplateFiles, vault: TemplateVault, data: Path
 ) -> None:
