@@ -128,7 +128,7 @@ def _signal_generator(entry: Path) -> None:
     fd = os.open(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if os.fstat(fd).st_uid == owner:
-            os.kill(pid, int(os.read(fd, 8) or signal.SIGUSR1))
+            os.kill(pid, int(os.read(fd, 8).strip() or signal.SIGUSR1))
     finally:
         os.close(fd)
 

@@ -258,7 +258,9 @@ class AgentProcess:
         }  # fmt: skip
         options = [f"--{name}={path}" for name, path in places.items()]
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sandbox_guest", f"--fd={theirs.fileno()}", *options,
+            # A hostname of its own: an identity must not rename this host.
+            "unshare", "--uts", sys.executable, "-m", "sandbox_guest",
+            f"--fd={theirs.fileno()}", *options,
             pass_fds=[theirs.fileno()], cwd="/",
         )  # fmt: skip
         theirs.close()

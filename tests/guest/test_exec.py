@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from sandbox_guest.cgroups import READY
 from sandbox_guest.framing import FrameKind
 
 from tests.guest.host import ENGINE, AgentProcess, Host, Json
@@ -262,16 +263,17 @@ async def test_many_commands_leave_no_descriptor_and_no_cgroup(
     process = agent[0].process
     assert process is not None
 
-    def held() -> tuple[int, int]:
-        files = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
-        return files, sum(entry.is_dir() for entry in agent[0].cgroups.iterdir())
+    async def files_at_rest() -> int:
+        """Descriptors of the agent once its spare cgroups are back to their number."""
+        while sum(entry.is_dir() for entry in agent[0].cgroups.iterdir()) != READY:
+            await asyncio.sleep(0.05)
+        return len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
 
     await host.run("true")
-    before = held()
+    before = await files_at_rest()
     for _ in range(5):
         await asyncio.gather(*(host.run("sh", "-c", "echo x; exit 1") for _ in range(8)))
-    while held() != before:
-        await asyncio.sleep(0.05)
+    assert await files_at_rest() == before
 
 
 def children_of(pid: int) -> list[str]:
