@@ -44,7 +44,10 @@ async def sync(_agent: Agent, _stream: Stream, _request: Control) -> Control:
 
 def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
     """Step the wall clock to `clock_ns`."""
-    set_clock(fields.number(request, "clock_ns", 0, least=1))
+    clock_ns = fields.number(request, "clock_ns", 0)
+    if not clock_ns:
+        raise fields.refuse("clock_ns", "is missing")
+    set_clock(clock_ns)
     return DONE
 
 
