@@ -92,7 +92,7 @@ class Pool:
         self.suspended = False
         """Keeps nothing ready; whoever waits is still served."""
         self.status = PoolStatus()
-        self._demand, self._now = Demand(), now
+        self.demand, self.now = Demand(), now
         self._vault, self._factory, self._budget = vault, factory, budget
         self._shelf: deque[Vm] = deque()
         self._prepared: deque[Vm] = deque()
@@ -107,7 +107,7 @@ class Pool:
 
     def take_now(self) -> Vm | None:
         """A warm VM, or None.  Never waits."""
-        self._demand.taken(self._now())
+        self.demand.taken(self.now())
         while self._shelf:
             vm = self._shelf.popleft()
             if vm.machine.exited.is_set() or vm.template is None or vm.template.changed():
@@ -160,7 +160,7 @@ class Pool:
         """How many VMs should wait now."""
         if self.suspended:
             return 0
-        return self._demand.target(self._now(), self.warm, self.warm_max)
+        return self.demand.target(self.now(), self.warm, self.warm_max)
 
     def kick(self) -> None:
         """Start as many creations as are missing.  Never waits."""
@@ -199,7 +199,7 @@ class Pool:
 
     def tend(self) -> None:
         """Give up what a burst long past left behind, and follow the demand.  Never waits."""
-        if self.suspended or self._demand.spent(self._now()):
+        if self.suspended or self.demand.spent(self.now()):
             while len(self._shelf) > self.target:
                 self._discard(self._shelf.pop())
         if self.suspended:
@@ -258,14 +258,14 @@ class Pool:
     async def _brought_up(self) -> Vm:
         template = await self._vault.open(self.template)
         self.baked = baked_size(template.manifest)
-        began = self._now()
+        began = self.now()
         vm = self._take_prepared(template)
         if vm is None:
             vm = await self._factory.prepare(template, self.size)
         await self._factory.bring_up(vm)
         if self.warmup:
             await self._warm_up(vm)
-        self._demand.brought_up(self._now() - began)
+        self.demand.brought_up(self.now() - began)
         self.status.full = ""
         return vm
 

@@ -17,7 +17,14 @@ from typing import Any, cast
 
 from sandbox_engine.observe.tasks import spawn
 from sandbox_guest import mux as wire
-from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control, parse_control
+from sandbox_guest.framing import (
+    FrameDecoder,
+    FrameKind,
+    FramingError,
+    bulk_header,
+    control,
+    parse_control,
+)
 
 Frame = dict[str, Any]
 PIECE = 64 << 10
@@ -72,7 +79,10 @@ class GuestStream:
         """The next control message; bulk before it is dropped."""
         while (message := await self.receive()) is not None:
             if message[0] == FrameKind.CONTROL:
-                return parse_control(message[1])
+                try:
+                    return parse_control(message[1])
+                except FramingError:
+                    return {"op": "malformed"}
         return None
 
     async def send(self, **frame: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sandbox_engine.errors import TemplateNotFound, VmmError
+from sandbox_engine.errors import NoSpace, TemplateNotFound, VmmError
 from sandbox_engine.model.template import FileDigest, Manifest, Platform
 from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Snapshot
 
@@ -33,6 +33,8 @@ class FakeMachine:
 
     async def start(self) -> None:
         await self._driver.may_start.wait()
+        if self._driver.full:
+            raise NoSpace(self._driver.full)
         if self._driver.broken:
             raise VmmError(self._driver.broken)
         await self.guest.listen(self.channel_path)
@@ -76,6 +78,8 @@ class FakeDriver:
         self.machines: dict[str, FakeMachine] = {}
         self.may_start = asyncio.Event()
         self.may_start.set()
+        self.full = ""
+        """Why there is no space; empty while there is."""
         self.broken = ""
         """Why no machine starts; empty while they do."""
 

@@ -11,6 +11,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,6 +92,7 @@ class World:
         self.write_config()
         self.config = msgspec.json.decode(self.config_file.read_bytes(), type=Config)
         self.clock = SetClock()
+        self.skipped_s = 0.0
         self.port = 0
         self._loop = uvloop.new_event_loop()
         self._ready = threading.Event()
@@ -316,6 +318,30 @@ class World:
                 await asyncio.sleep(0)
 
         self.call(turns())
+
+    def slow_demand(self) -> None:
+        """Have pools believe that a VM takes a minute to make, so that any claims are a rush."""
+
+        async def slow() -> None:
+            for pool in self.pools.all():
+                pool.now = self.ticks
+                pool.demand.brought_up(60)
+
+        self.call(slow())
+
+    def ticks(self) -> float:
+        """The pools' clock after `slow_demand()`."""
+        return time.monotonic() + self.skipped_s
+
+    def wait_out_demand(self) -> None:
+        """Let a minute pass for the pools."""
+
+        async def tend() -> None:
+            self.skipped_s += 61
+            for pool in self.pools.all():
+                pool.tend()
+
+        self.call(tend())
 
     def hold_boots(self) -> None:
         """Machines wait before they start."""
