@@ -74,27 +74,42 @@ static ssize_t receive(int fd, uint8_t* data, size_t room)
     return n;
 }
 
-static void* read_until_lost(void* argument)
+/* Locked at both ends; by who holds `is_reading`, which guards the session's input. */
+static void read_once(struct connection* connection)
+{
+    size_t room;
+    uint8_t* data = session_input(&connection->session, &room);
+    pthread_mutex_unlock(&connection->lock);
+    ssize_t n = receive(connection->fd, data, room);
+    pthread_mutex_lock(&connection->lock);
+    if (n > 0) {
+        session_received(&connection->session, (size_t)n);
+    } else {
+        session_lose(&connection->session, SANDBOX_ERR_DAEMON_UNREACHABLE);
+    }
+    wake_finished(connection);
+    if (connection->session.is_lost) { /* also for what it said: let no sender wait for ever */
+        (void)shutdown(connection->fd, SHUT_RDWR);
+    }
+}
+
+/* Read while a call waits and none of them does it. */
+static void* read_for_others(void* argument)
 {
     struct connection* connection = argument;
-    struct session* session = &connection->session;
-    bool is_lost = false;
-    while (!is_lost) {
-        size_t room;
-        uint8_t* data = session_input(session, &room);
-        ssize_t n = receive(connection->fd, data, room);
-        pthread_mutex_lock(&connection->lock);
-        if (n > 0) {
-            session_received(session, (size_t)n);
-        } else {
-            session_lose(session, SANDBOX_ERR_DAEMON_UNREACHABLE);
+    pthread_mutex_lock(&connection->lock);
+    while (!connection->is_closing) {
+        if (connection->is_reading || !connection->session.open_count) {
+            pthread_cond_wait(&connection->reader_wanted, &connection->lock);
+            continue;
         }
-        wake_finished(connection);
-        is_lost = session->is_lost;
-        pthread_mutex_unlock(&connection->lock);
+        connection->is_reading = true;
+        while (connection->session.open_count) {
+            read_once(connection);
+        }
+        connection->is_reading = false;
     }
-    /* Also when it was lost for what it said: a thread that still sends must not wait for ever. */
-    (void)shutdown(connection->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&connection->lock);
     return NULL;
 }
 
@@ -104,10 +119,10 @@ static bool start_reader(struct connection* connection)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    connection->is_read =
-        pthread_create(&connection->reader, NULL, read_until_lost, connection) == 0;
+    connection->has_reader =
+        pthread_create(&connection->reader, NULL, read_for_others, connection) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return connection->is_read;
+    return connection->has_reader;
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -126,6 +141,7 @@ sandbox_error_t connection_begin(struct connection* connection)
     pthread_mutex_init(&connection->lock, NULL);
     pthread_condattr_init(&connection->clock);
     pthread_condattr_setclock(&connection->clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&connection->reader_wanted, NULL);
     return SANDBOX_OK;
 }
 
@@ -164,14 +180,24 @@ void connection_free(struct connection* connection)
 {
     close(connection->fd);
     session_end(&connection->session);
+    pthread_cond_destroy(&connection->reader_wanted);
     pthread_condattr_destroy(&connection->clock);
     pthread_mutex_destroy(&connection->lock);
+}
+
+/* While nobody reads, an end of file may be lying in the socket. */
+static bool is_at_end(int fd)
+{
+    uint8_t byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 bool connection_is_lost(struct connection* connection)
 {
     pthread_mutex_lock(&connection->lock);
-    bool is_lost = connection->session.is_lost;
+    bool is_lost = connection->session.is_lost ||
+                   (!connection->is_reading && is_at_end(connection->fd));
     pthread_mutex_unlock(&connection->lock);
     return is_lost;
 }
@@ -193,15 +219,39 @@ static sandbox_error_t submit(struct connection* connection, struct waiter* wait
     return status;
 }
 
-/* Locked.  `deadline` NULL is for ever.  False if it passed first. */
-static bool wait_for(struct connection* connection, struct waiter* waiter,
-                     const struct timespec* deadline)
+/* Locked. */
+static void want_reader(struct connection* connection)
+{
+    if (!connection->is_reading && connection->session.open_count) {
+        pthread_cond_signal(&connection->reader_wanted);
+    }
+}
+
+/* Locked. */
+static void wait_for(struct connection* connection, struct waiter* waiter)
+{
+    if (connection->is_reading) {
+        while (!waiter->request.is_finished) {
+            pthread_cond_wait(&waiter->finished, &connection->lock);
+        }
+        return;
+    }
+    connection->is_reading = true;
+    while (!waiter->request.is_finished) {
+        read_once(connection);
+    }
+    connection->is_reading = false;
+    want_reader(connection);
+}
+
+/* Locked.  False if the deadline passed first; leaves the reading, which has none, to others. */
+static bool wait_until(struct connection* connection, struct waiter* waiter,
+                       const struct timespec* deadline)
 {
     int failed = 0;
+    want_reader(connection);
     while (!waiter->request.is_finished && !failed) {
-        failed = deadline
-                     ? pthread_cond_timedwait(&waiter->finished, &connection->lock, deadline)
-                     : pthread_cond_wait(&waiter->finished, &connection->lock);
+        failed = pthread_cond_timedwait(&waiter->finished, &connection->lock, deadline);
     }
     return waiter->request.is_finished;
 }
@@ -210,16 +260,20 @@ sandbox_error_t connection_call(struct connection* connection, struct client_mes
                                 uint8_t* reply, size_t room, size_t* len)
 {
     struct waiter waiter = {.request = {.reply = reply, .reply_room = room}};
+    int cancellation;
+    /* A thread that is cancelled in here would leave its stack in the session. */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     pthread_mutex_lock(&connection->lock);
     sandbox_error_t status = submit(connection, &waiter, message);
     if (!status) {
         send_waiting(connection);
-        (void)wait_for(connection, &waiter, NULL);
+        wait_for(connection, &waiter);
         pthread_cond_destroy(&waiter.finished);
         status = waiter.request.status;
         *len = waiter.request.reply_len;
     }
     pthread_mutex_unlock(&connection->lock);
+    (void)pthread_setcancelstate(cancellation, NULL);
     return status;
 }
 
@@ -245,9 +299,9 @@ void connection_destroy(struct connection* connection, const uint32_t* sandbox_i
     }
     send_waiting(connection);
     for (size_t i = 0; i < sent; i++) {
-        if (!wait_for(connection, &waiters[i], &connection->deadline)) {
+        if (!wait_until(connection, &waiters[i], &connection->deadline)) {
             (void)shutdown(connection->fd, SHUT_RDWR); /* which finishes every request */
-            (void)wait_for(connection, &waiters[i], NULL);
+            wait_for(connection, &waiters[i]);
         }
         pthread_cond_destroy(&waiters[i].finished);
     }
@@ -257,7 +311,11 @@ void connection_destroy(struct connection* connection, const uint32_t* sandbox_i
 void connection_close(struct connection* connection)
 {
     (void)shutdown(connection->fd, SHUT_RDWR);
-    if (connection->is_read) {
+    pthread_mutex_lock(&connection->lock);
+    connection->is_closing = true;
+    pthread_cond_signal(&connection->reader_wanted);
+    pthread_mutex_unlock(&connection->lock);
+    if (connection->has_reader) {
         (void)pthread_join(connection->reader, NULL);
     }
 }

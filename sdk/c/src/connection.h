@@ -2,11 +2,16 @@
  * One connection to the daemon: a socket, a thread that reads it, and a session under a lock.
  *
  * Calls of any number of threads overlap.  Whoever submits a request while nobody sends becomes
- * the sender of all that is waiting, so no lock is held while the socket is written.
+ * the sender of all that is waiting, so no lock is held while the socket is written.  Replies are
+ * read by the reading thread, but for a call that finds nobody reading: it reads for itself, and
+ * for all others too until it has its own, because waking a second thread for each reply costs as
+ * much as half a round trip.
  *
  * Always true
- *   Only the reading thread declares the session lost, and only after it read all that the
- *   daemon sent before it closed.
+ *   While a request is open somebody reads, or is about to; so a daemon that has to write before
+ *   it reads on is never waited for.
+ *   Only who reads declares the session lost, and only after reading all that the daemon sent
+ *   before it closed.
  *   The descriptor is closed by connection_free() and nowhere else.
  */
 #ifndef CONNECTION_H
@@ -23,9 +28,12 @@ struct connection {
     int fd;
     pthread_mutex_t lock; /* guards what follows, except the session's input */
     pthread_condattr_t clock;
+    pthread_cond_t reader_wanted;
     pthread_t reader;
-    bool is_read; /* `reader` runs */
-    bool is_sending;
+    bool has_reader; /* `reader` was started */
+    bool is_reading; /* somebody is */
+    bool is_sending; /* somebody is */
+    bool is_closing; /* `reader` is to end */
     struct timespec deadline; /* of connection_destroy() */
     struct session session;
 };
@@ -53,7 +61,7 @@ sandbox_error_t connection_open(struct connection* connection, const char* path)
 sandbox_error_t connection_call(struct connection* connection, struct client_message* message,
                                 uint8_t* reply, size_t room, size_t* len);
 
-/** Whether the daemon is gone. */
+/** Whether the daemon is gone, as far as that can be seen without asking it. */
 bool connection_is_lost(struct connection* connection);
 
 /** Begin the end: from now on a daemon that does not answer is given ten seconds. */

@@ -37,6 +37,7 @@ static struct session_request* take_open(struct session* session, uint64_t id)
         if ((*link)->id == id) {
             struct session_request* request = *link;
             *link = request->next;
+            session->open_count--;
             return request;
         }
     }
@@ -79,6 +80,7 @@ void session_lose(struct session* session, sandbox_error_t status)
             finish(session, request, status);
         }
     }
+    session->open_count = 0;
 }
 
 /* ---- out ---------------------------------------------------------------------------------- */
@@ -136,6 +138,7 @@ sandbox_error_t session_submit(struct session* session, struct session_request* 
     struct session_request** bucket = bucket_of(session, request->id);
     request->next = *bucket;
     *bucket = request;
+    session->open_count++;
     return SANDBOX_OK;
 }
 

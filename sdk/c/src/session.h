@@ -47,6 +47,7 @@ struct session_output {
 
 struct session {
     struct session_request* open[REQUEST_BUCKETS]; /* by id */
+    size_t open_count;
     struct session_request* finished;              /* in the order of their replies */
     struct session_request** finished_end;
     struct session_output output;
