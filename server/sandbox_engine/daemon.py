@@ -41,7 +41,9 @@ from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.templates import Templates
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.templates.bake import sweep_work
 from sandbox_engine.templates.child import ChildBuilder
+from sandbox_engine.templates.layout import Layout
 from sandbox_engine.templates.store import TemplateStore
 from sandbox_engine.templates.verify import TemplateVault, verify_files
 from sandbox_engine.vmm.accel import decide
@@ -172,6 +174,8 @@ class Daemon:
             stack.callback(parts.journal.close)
             stack.callback(parts.usage.close)
             await parts.recovery.run()
+            parts.store.sweep()
+            await sweep_work(Layout(Path(self._config.data_dir)).work, parts.driver)
             await self._serve(parts, stack)
             await self._stop.wait()
             notify("STOPPING=1")
