@@ -270,18 +270,18 @@ class TestTrees:
 class TestSearch:
     async def test_find(self, client: HostStream, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
-        (tmp_path / "sub/code.rs").write_text("fn main() {\n  // TODO fix\r\n}\n")
-        (tmp_path / "notes.txt").write_text("TODO decoy\n")
-        (tmp_path / "binary.rs").write_bytes(b"TODO\0")
-        (tmp_path / "big.rs").write_bytes(b"TODO\n" + b"x" * (8 << 20))
-        (tmp_path / "latin.rs").write_bytes(b"TODO \xe9\n")
-        seen = await frames(client, op="fs_find", path=str(tmp_path), pattern="TODO", glob="*.rs")
+        (tmp_path / "sub/code.rs").write_text("fn main() {\n  // FIX me\r\n}\n")
+        (tmp_path / "notes.txt").write_text("FIX decoy\n")
+        (tmp_path / "binary.rs").write_bytes(b"FIX\0")
+        (tmp_path / "big.rs").write_bytes(b"FIX\n" + b"x" * (8 << 20))
+        (tmp_path / "latin.rs").write_bytes(b"FIX \xe9\n")
+        seen = await frames(client, op="fs_find", path=str(tmp_path), pattern="FIX", glob="*.rs")
         hits = {(hit["file"], hit["line"], hit["content"]) for hit in seen[:-1]}
         assert hits == {
-            (f"{tmp_path}/sub/code.rs", 2, "  // TODO fix"),
-            (f"{tmp_path}/latin.rs", 1, "TODO \ufffd"),
+            (f"{tmp_path}/sub/code.rs", 2, "  // FIX me"),
+            (f"{tmp_path}/latin.rs", 1, "FIX \ufffd"),
         }
-        seen = await frames(client, op="fs_find", path=f"{tmp_path}/notes.txt", pattern="^TODO")
+        seen = await frames(client, op="fs_find", path=f"{tmp_path}/notes.txt", pattern="^FIX")
         assert len(seen) == 2
 
     async def test_a_pattern_that_never_ends_can_be_left(

@@ -39,7 +39,7 @@ def test_keys_have_digests_that_cannot_be_confused() -> None:
     assert Key("a").digest() == Key("a", "none", "small").digest()
 
 
-@pytest.mark.parametrize("mount", ["/m", "/var/lib/data", "/home/me", "/etcetera", "/volumes/x"])
+@pytest.mark.parametrize("mount", ["/m", "/var/lib/data", "/srv/me", "/etcetera", "/volumes/x"])
 def test_mounts_that_may_be(mount: str) -> None:
     assert check_mount(mount) == mount
 
