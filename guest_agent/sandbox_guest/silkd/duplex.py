@@ -13,8 +13,9 @@ from sandbox_guest.silkd.rpc import Rpc
 class Duplex:
     """Relays until what is read ends, which ends the RPC with `done`.
 
-    The client's `data_end` closes what is written and nothing else.  `closed` is called
-    once, whatever ended it.
+    The client's `data_end` closes what is written and nothing else.  With `halves` the
+    end of what is read is told by `data_end`, and the RPC ends once both directions did.
+    `closed` is called once, whatever ended it.
     """
 
     def __init__(
@@ -24,11 +25,15 @@ class Duplex:
         writing: int,
         closed: Callable[[], None] = lambda: None,
         close_writing: Callable[[int], None] = os.close,
+        *,
+        halves: bool = False,
     ) -> None:
         """Owns both descriptors, which are non-blocking.  The client was told `ready`."""
         self._rpc, self._closed = rpc, closed
+        self._close_writing, self._halves = close_writing, halves
+        self._written = self._over = False
         stream = rpc.stream
-        self._feeder = Feeder(writing, stream.grant, close_writing)
+        self._feeder = Feeder(writing, stream.grant, self._written_out)
         self._pump = Pump(reading, stream.room, self._give, self._ended)
         stream.on_room = self._pump.resume
         stream.on_gone = self._close
@@ -44,10 +49,25 @@ class Duplex:
             self._rpc.stream.grant(len(data))
 
     def _ended(self) -> None:
+        if self._halves and not self._written:
+            self._rpc.send({"type": "data_end"})
+        else:
+            self._finish()
+
+    def _written_out(self, fd: int) -> None:
+        if self._written:  # from within itself, by `_finish()`
+            return
+        self._written = True
+        self._close_writing(fd)
+        if self._halves and self._pump.fd < 0 and not self._over:
+            self._finish()
+
+    def _finish(self) -> None:
         self._close()
         self._rpc.finish({"type": "done"})
 
     def _close(self) -> None:
+        self._over = True
         self._pump.close()
         self._feeder.close()
         self._closed()

@@ -19,14 +19,18 @@ _LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 
 
 async def forward(rpc: Rpc) -> None:
-    """Connect, say `ready`, relay.  The RPC goes on after this returns."""
+    """Connect, say `ready`, relay.  The RPC goes on after this returns.
+
+    With `half_close` the peer's end is told by `data_end` and the client may write on.
+    """
+    halves = fields.flag(rpc.request, "half_close")
     port = fields.number(rpc.request, "port", 0, least=1)
     if port > 0xFFFF:
         raise fields.refuse("port", "must be at most 65535")
     connection = await _connect(port)
     reading = connection.detach()
     rpc.send({"type": "ready"})
-    Duplex(rpc, reading, os.dup(reading), close_writing=_shut_down)
+    Duplex(rpc, reading, os.dup(reading), close_writing=_shut_down, halves=halves)
 
 
 async def _connect(port: int) -> socket.socket:
