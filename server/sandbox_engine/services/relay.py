@@ -38,6 +38,10 @@ class RelayEnded(Exception):
 class Relay(Protocol):
     """What a door pumps.  Every method may raise `RelayEnded` or `GuestUnavailable`."""
 
+    halves: bool
+    """Whether each direction ends on its own.  Otherwise the client's end is the relay's,
+    once the guest has answered what it was asked before."""
+
     async def send(self, data: bytes) -> None:
         """The client wrote this.  Waits until the guest has room."""
 
@@ -56,6 +60,8 @@ class Relay(Protocol):
 
 class AgentRelay:
     """Calls back to back: lines on the client's side, messages on the guest's."""
+
+    halves = False
 
     def __init__(self, sandbox_id: str, stream: GuestStream, hold: Hold, audit: Audit) -> None:
         self._sandbox_id, self._stream, self._hold, self._audit = sandbox_id, stream, hold, audit
@@ -97,6 +103,8 @@ class AgentRelay:
 
 class PortRelay:
     """Bytes to and from a listener in the guest; each direction ends on its own."""
+
+    halves = True
 
     def __init__(self, stream: GuestStream, hold: Hold) -> None:
         self._stream, self._hold = stream, hold

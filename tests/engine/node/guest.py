@@ -318,6 +318,11 @@ async def forever(_: Guest, stream: GuestStream, __: Frame) -> None:
             raise ConnectionResetError
 
 
+async def stubborn(_: Guest, stream: GuestStream, __: Frame) -> None:
+    await stream.gone.wait()
+    raise ConnectionResetError
+
+
 async def port_forward(_: Guest, stream: GuestStream, frame: Frame) -> None:
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", frame["port"])
@@ -354,6 +359,7 @@ RUNS: dict[str, Run] = {
     "flood": flood,
     "hold": hold,
     "forever": forever,
+    "stubborn": stubborn,
 }
 CALLS: dict[str, Run] = {
     "info": info,

@@ -205,6 +205,15 @@ def test_a_client_that_leaves_ends_its_call(node: World, claim: Any) -> None:
     until(lambda: node.holds(claim) == 0)
 
 
+def test_a_silent_command_dies_with_its_client(node: World, claim: Any) -> None:
+    """Also where the guest takes the client's end for no more than the end of the input."""
+    guest = node.machine(claim).guest
+    made = node.upgrade(claim, early=line("exec", argv=["stubborn"]))
+    assert made.frame()["type"] == "started"
+    made.close()
+    until(lambda: guest.killed == ["stubborn"])
+
+
 def test_a_client_that_leaves_mid_push_ends_the_push(node: World, claim: Any) -> None:
     guest = node.machine(claim).guest
     made = node.upgrade(claim, early=line("fs_push", dest="/x") + bulk("data", bytes(MIB)))

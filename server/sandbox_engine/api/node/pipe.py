@@ -20,6 +20,10 @@ INBOX = 1 << 20
 """Bytes from the client that wait for the guest, beyond which the socket is not read."""
 OUTBOX = 512 << 10
 """Bytes to the client that wait for the socket, beyond which the guest is not read."""
+SILENCE_S = 0.25
+"""A relay of calls whose client has ended is over once the guest has said nothing for this
+long: a client that went away and one that only ended its half look the same, and what the
+first one started must die with it."""
 FLUSH_S = 30.0
 """How long a client may take to read the last bytes of a relay that is over."""
 _log = structlog.get_logger(__name__)
@@ -30,7 +34,7 @@ class Pipe:
 
     __slots__ = (
         "_closed", "_congested", "_draining", "_finishing", "_inbox", "_paused", "_pull", "_push",
-        "_pushing", "_relay", "_transport", "_waiting",
+        "_pushing", "_relay", "_silence", "_transport", "_waiting",
     )  # fmt: skip
 
     def __init__(self, transport: asyncio.Transport, relay: Relay) -> None:
@@ -40,6 +44,7 @@ class Pipe:
         self._pushing = self._finishing = self._closed = False
         self._congested = self._paused = False
         self._draining: asyncio.Future[None] | None = None
+        self._silence: asyncio.TimerHandle | None = None
         self._push: asyncio.Task[None] | None = None
         transport.set_write_buffer_limits(OUTBOX)
         self._pull: asyncio.Task[None] | None = spawn(self._from_guest(), name="relay")
@@ -80,6 +85,14 @@ class Pipe:
                 self._transport.resume_reading()
         if self._finishing:
             await self._relay.finish()
+            if not self._relay.halves:
+                self._wait_for_last_words()
+
+    def _wait_for_last_words(self) -> None:
+        """The client ended: so does the relay, as soon as the guest has fallen silent."""
+        if self._silence is not None:
+            self._silence.cancel()
+        self._silence = asyncio.get_running_loop().call_later(SILENCE_S, self.close)
 
     def _pushed(self, result: object) -> None:
         self._pushing = False
@@ -97,6 +110,8 @@ class Pipe:
         try:
             while (pieces := await self._relay.receive()) is not None:
                 self._transport.writelines(pieces)
+                if self._silence is not None:
+                    self._wait_for_last_words()
                 if self._congested:
                     await self._drained()
             if self._transport.can_write_eof():
@@ -133,6 +148,8 @@ class Pipe:
         if self._closed:
             return
         self._closed = True
+        if self._silence is not None:
+            self._silence.cancel()
         self._relay.close()
         self._inbox.clear()
         for task in (self._push, self._pull):
