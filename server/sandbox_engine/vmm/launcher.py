@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 MAX_MESSAGE = 1 << 16
 MAX_DESCRIPTORS = 16
+PLACEMENTS: queue.SimpleQueue[tuple[int, list[str]]] = queue.SimpleQueue()
 
 
 def serve(link: socket.socket) -> None:
@@ -44,7 +47,7 @@ def serve(link: socket.socket) -> None:
 
 
 def start(request: dict[str, Any], fds: list[int]) -> int:
-    """Start one process and place it in its cgroups; return its pid."""
+    """Start one process, to be placed in its cgroups soon; return its pid."""
     argv = [expand(word, fds) for word in request["argv"]]
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
@@ -63,14 +66,27 @@ def start(request: dict[str, Any], fds: list[int]) -> int:
         )
     finally:
         os.close(log)
-    for procs in request["cgroups"]:
-        try:
-            Path(procs).write_text(str(child.pid))
-        except OSError as error:  # a missing limit is reported, not fatal: doctor tells
-            print(f"cgroup {procs}: {error}", file=sys.stderr)
+    PLACEMENTS.put((child.pid, request["cgroups"]))
     # Reaped by the kernel (SIGCHLD is ignored): the daemon watches a pidfd of its own.
     child.returncode = 0
     return child.pid
+
+
+def place() -> None:
+    """Put processes into their cgroups, for ever.
+
+    In a thread of its own: the kernel waits out a grace period for each move (15 ms),
+    which a machine that is being started need not.
+    """
+    while True:
+        pid, groups = PLACEMENTS.get()
+        for procs in groups:
+            try:
+                Path(procs).write_text(str(pid))
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has ended meanwhile, and its group is removed
+            except OSError as error:
+                print(f"cgroup {procs}: {error}", file=sys.stderr)
 
 
 def expand(word: str, fds: list[int]) -> str:
@@ -85,6 +101,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the daemon's to handle
     os.umask(0o077)
+    threading.Thread(target=place, daemon=True).start()
     serve(socket.socket(fileno=int(sys.argv[1])))
 
 
