@@ -56,6 +56,10 @@ conformance-at-hand:
 	elif [ "$(CI)" = true ]; then echo "no conformance tests at $(CONFORMANCE_DIR)"; exit 1; \
 	else echo "no conformance tests at $(CONFORMANCE_DIR): the suite runs without them"; fi
 
+.PHONY: test-snapshots
+test-snapshots: setup ## what is saved, woken, forked and branched, alone
+	@$(PYTEST) tests/snapshots tests/engine/vmm
+
 .PHONY: test-c
 test-c: setup ## the C and C++ libraries' tests alone
 	@$(PYTEST) $(wildcard tests/sdk_c tests/sdk_cpp)
@@ -69,7 +73,7 @@ fuzz: setup ## fuzz the C library's session, for FUZZ_SECONDS (300)
 
 .PHONY: test-node-client
 test-node-client: setup conformance-at-hand ## the node API's public client against a real node
-	@$(PYTEST) tests/conformance
+	@$(PYTEST) tests/system/node/test_public_client.py
 
 .PHONY: bench
 bench: setup ## measure, and put the table into README.md and results/

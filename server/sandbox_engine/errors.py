@@ -25,6 +25,8 @@ class Code(enum.Enum):
     DRAINING = "DRAINING"
     SANDBOX_NOT_FOUND = "SANDBOX_NOT_FOUND"
     STATE_CONFLICT = "STATE_CONFLICT"
+    CHECKPOINT_NOT_FOUND = "CHECKPOINT_NOT_FOUND"
+    PRECONDITION_FAILED = "PRECONDITION_FAILED"
     REQUEST_CONFLICT = "REQUEST_CONFLICT"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     PERMISSION_DENIED = "PERMISSION_DENIED"
@@ -153,6 +155,34 @@ class StateConflict(EngineError):
     def __init__(self, *, have: str, given: str) -> None:
         super().__init__(f"cannot {given} a sandbox that is {have}")
         self.have, self.given = have, given
+
+
+class SnapshotNotFound(EngineError):
+    """No such checkpoint, or not one the caller may see."""
+
+    code = Code.CHECKPOINT_NOT_FOUND
+
+    def __init__(self, snapshot: str) -> None:
+        super().__init__(f"no checkpoint {snapshot}")
+
+
+class SnapshotCorrupt(EngineError):
+    """A saved state is not what was saved."""
+
+    code = Code.INTERNAL
+
+    def __init__(self, snapshot: str, problem: str) -> None:
+        super().__init__(f"the saved state {snapshot} cannot be used: {problem}")
+        self.snapshot, self.problem = snapshot, problem
+
+
+class DigestMismatch(EngineError):
+    """The template is no longer the one that the caller saw."""
+
+    code = Code.PRECONDITION_FAILED
+
+    def __init__(self, template: str, wanted: str) -> None:
+        super().__init__(f"template {template!r} has not the digest {wanted} any more")
 
 
 class NotOffered(EngineError):

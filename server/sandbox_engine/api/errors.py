@@ -70,6 +70,10 @@ TABLE: dict[Code, Row] = {
     Code.STATE_CONFLICT: Row(
         L.GUEST_UNAVAILABLE, S.FAILED_PRECONDITION, 409, 409, "state_conflict"
     ),
+    Code.CHECKPOINT_NOT_FOUND: Row(L.INVALID_SPEC, S.NOT_FOUND, 404, 404, "checkpoint_not_found"),
+    Code.PRECONDITION_FAILED: Row(
+        L.INVALID_SPEC, S.FAILED_PRECONDITION, 412, 412, "precondition_failed"
+    ),
     Code.REQUEST_CONFLICT: Row(L.INVALID_SPEC, S.ALREADY_EXISTS, 409, 409, "request_conflict"),
     Code.UNAUTHENTICATED: Row(L.PERMISSION_DENIED, S.UNAUTHENTICATED, 401, 401, "unauthenticated"),
     Code.PERMISSION_DENIED: Row(

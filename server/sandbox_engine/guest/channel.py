@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,6 +43,9 @@ class Channel(asyncio.Protocol):
         self._epoch = 0
         self._answer: asyncio.Future[bytes] | None = None  # of greet, quiesce or resume
         self._drained: list[asyncio.Future[None]] = []
+        self._quiet = False
+        self._held: list[bytes | memoryview] = []
+        """What is to be sent while the guest rests: it would be in the snapshot, and run twice."""
 
     @classmethod
     async def connect(cls, path: Path) -> Channel:
@@ -60,6 +64,8 @@ class Channel(asyncio.Protocol):
         """See `ports.guest.GuestConnection`."""
         self._fail_streams("the guest was restored; the stream belongs to its past")
         self._epoch += 1
+        self._quiet = False
+        self._held.clear()
         if resync:
             self.mux.resync()
         body = _hello(self._epoch, identity)
@@ -111,12 +117,16 @@ class Channel(asyncio.Protocol):
     async def quiesce(self) -> None:
         """See `ports.guest.GuestConnection`."""
         self.mux.quiesce()
+        self.flush()
+        self._quiet = True
         await self._await_answer(30.0, "the guest did not come to rest")
 
     async def resume(self) -> None:
         """See `ports.guest.GuestConnection`."""
+        self.flush()
+        held, self._held, self._quiet = self._held, [], False
         self.mux.resume()
-        await self._await_answer(10.0, "the guest did not continue")
+        await self._await_answer(10.0, "the guest did not continue", held)
 
     async def close(self) -> None:
         """See `ports.guest.GuestConnection`."""
@@ -129,6 +139,9 @@ class Channel(asyncio.Protocol):
     def flush(self) -> None:
         """Write what the mux queued."""
         pieces = self.mux.take()
+        if self._quiet:
+            self._held += pieces
+            return
         if pieces and self._transport is not None and not self._transport.is_closing():
             self._transport.writelines(pieces)
 
@@ -212,11 +225,16 @@ class Channel(asyncio.Protocol):
 
     # -- shared ------------------------------------------------------------------
 
-    async def _await_answer(self, timeout_s: float, complaint: str) -> bytes:
+    async def _await_answer(
+        self, timeout_s: float, complaint: str, held: Sequence[bytes | memoryview] = ()
+    ) -> bytes:
+        """Send what is queued, then `held`, and wait for the answer."""
         if self.lost.is_set():
             raise GuestUnavailable("the guest is gone")
         self._answer = self.loop.create_future()
         self.flush()
+        if held and self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(held)
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._answer

@@ -80,6 +80,19 @@ class TemplateShelf(Protocol):
         """Unpublish.  Raises `TemplateNotFound`, `TemplateBusy`."""
 
 
+class TemplatePins(Protocol):
+    """Keeps generations of templates from being deleted while something stands on them."""
+
+    def hold(self, digest: str) -> None:
+        """Keep the generation of this digest until it is released as often."""
+
+    def release(self, digest: str) -> None:
+        """Give it back: it goes with the next build or removal of its template."""
+
+    def sweep(self) -> None:
+        """Forget what an earlier engine held and this one does not."""
+
+
 class TemplateVault(Protocol):
     """Verifies templates once and keeps what was verified."""
 
@@ -88,3 +101,6 @@ class TemplateVault(Protocol):
 
         Raises `TemplateNotFound`, `TemplateCorrupt`, `TemplateIncompatible`.
         """
+
+    async def generation(self, name: str, digest: str) -> ReadyTemplate:
+        """The same for one generation, which may have been replaced since."""

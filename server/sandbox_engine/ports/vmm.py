@@ -23,8 +23,10 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     The descriptors stay the caller's; a driver duplicates what it needs.
     """
 
-    memory_fd: int  # a sealed memfd of the guest's RAM, mapped copy-on-write
-    state_fd: int  # a sealed memfd of the device state
+    memory_fd: int | None
+    """A sealed memfd of the guest's RAM, mapped copy-on-write; None begins with zeros."""
+    state_fd: int
+    """The device state: a sealed memfd, or a file that only the engine writes."""
 
 
 class MachineSpec(Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
     disk_format: str
     disk_backing: Path | None = None
     """The raw image under a qcow2 overlay, read-only."""
+    disk_layers: tuple[Path, ...] = ()
+    """Frozen qcow2 overlays between the two, the lowest first, read-only."""
     memory_file: Path | None = None
     """Baking: RAM is this file, shared, so that what the guest writes is the template."""
     snapshot: Snapshot | None = None
@@ -102,6 +106,21 @@ class Machine(Protocol):
 
     async def save_state(self, fd: int) -> None:
         """Write device state, without RAM, to `fd`.  The machine is paused."""
+
+    async def save_memory(self, fd: int) -> int:
+        """Write to `fd` the pages that differ from the snapshot it began with; their bytes.
+
+        The machine is paused.  Raises `NoSpace` too; the machine is as before.
+        """
+
+    async def load_memory(self, fd: int) -> None:
+        """Put what `save_memory` wrote into a machine that waits, before `start()`."""
+
+    async def freeze_disk(self, disk: Path) -> None:
+        """From now on write to `disk`, an empty overlay that belongs to its user.
+
+        What was written so far is under it and changes no more.  The machine is paused.
+        """
 
     async def kill(self) -> None:
         """End the process and wait until it is gone.  Never raises; idempotent."""

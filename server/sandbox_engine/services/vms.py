@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 
 from sandbox_engine import ids
 from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
@@ -23,8 +24,9 @@ from sandbox_engine.model.size import Size
 from sandbox_engine.model.template import Manifest
 from sandbox_engine.ports.guest import GuestConnection, GuestConnector, Identity, Welcome
 from sandbox_engine.ports.journal import Journal, VmRow
+from sandbox_engine.ports.snapshots import Files
 from sandbox_engine.ports.templates import ReadyTemplate
-from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec
+from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec, Snapshot
 
 DISK = "disk.qcow2"
 COLD_BOOT_S = 120.0
@@ -51,6 +53,8 @@ class Vm:
         """None for a VM that was adopted after a restart."""
         self.size = size
         """None for the size the template was baked with; another one was booted, not restored."""
+        self.boots = False
+        """It boots when it is brought up, and answers that much later."""
         self.machine = machine
         self.uid = uid
         self.guest: GuestConnection | None = None
@@ -67,6 +71,24 @@ class Vm:
         if self.guest is None or self.guest.lost.is_set() or self.machine.exited.is_set():
             raise GuestUnavailable(f"the VM of sandbox {self.sandbox_id} is gone")
         return self.guest
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """What a VM goes on from."""
+
+    layers: tuple[Path, ...]
+    """Frozen disks over the template's image, the lowest first."""
+    files: Files | None
+    """Memory and devices; None boots from the disk."""
+    booted: bool = False
+    """The memory began with zeros and not with the template's."""
+
+    def snapshot(self, template: ReadyTemplate) -> Snapshot | None:
+        """What the VMM loads, over which the changed pages are put."""
+        if self.files is None:
+            return None
+        memory = None if self.booted else template.snapshot.memory_fd
+        return Snapshot(memory_fd=memory, state_fd=self.files.state_fd)
 
 
 class VmUids:
@@ -116,15 +138,28 @@ class VmFactory:
         self._driver, self._connector, self._journal = driver, connector, journal
         self.root, self._uids = root, uids
 
-    async def prepare(self, template: ReadyTemplate, size: Size | None = None) -> Vm:
+    async def prepare(
+        self,
+        template: ReadyTemplate,
+        size: Size | None = None,
+        *,
+        sandbox_id: str = "",
+        state: State | None = None,
+    ) -> Vm:
         """Start a VMM that waits to become a clone of `template`.
 
         With a `size` other than the template's it waits to boot from the template's disk.
+        With a `state` it waits to go on from that, as `sandbox_id` where one is given.
         """
         baked = baked_size(template.manifest)
         size = None if size == baked else size
-        sandbox_id = ids.new_sandbox_id()
-        name = "vm-" + sandbox_id.removeprefix("sb_")
+        name = "vm-" + sandbox_id.removeprefix("sb_") + "-" + os.urandom(3).hex()
+        if not sandbox_id:
+            sandbox_id = ids.new_sandbox_id()
+            name = "vm-" + sandbox_id.removeprefix("sb_")
+        snapshot = template.snapshot if size is None else None
+        if state is not None:
+            snapshot = state.snapshot(template)
         directory = self.root / name
         uid = self._uids.take()
         async with AsyncExitStack() as undo:
@@ -147,22 +182,31 @@ class VmFactory:
                 disk=disk,
                 disk_format="qcow2",
                 disk_backing=template.rootfs,
-                snapshot=template.snapshot if size is None else None,
+                disk_layers=() if state is None else state.layers,
+                snapshot=snapshot,
             )
             machine = await self._driver.launch(spec)
+            undo.push_async_callback(machine.kill)
             self._journal.vm_launched(name, machine.ref)
+            if state is not None and state.files is not None:
+                await machine.load_memory(state.files.memory_fd)
             undo.pop_all()
-        return Vm(sandbox_id, machine, uid, template, size)
+        vm = Vm(sandbox_id, machine, uid, template, size)
+        vm.boots = snapshot is None
+        return vm
 
-    async def bring_up(self, vm: Vm) -> None:
-        """Load or boot, greet, and confirm the identity.  On a raise the VM is destroyed."""
+    async def bring_up(self, vm: Vm, identity: Identity | None = None) -> None:
+        """Load or boot, greet, and confirm the identity.  On a raise the VM is destroyed.
+
+        Without an `identity` it gets one of its own.
+        """
         try:
             await vm.machine.start()
             vm.guest = await self._connector.connect(vm.machine.channel_path)
-            if vm.size is not None:
+            if vm.boots:
                 # Read only once the guest has booted: its clock would be set to a time long past.
                 await vm.guest.greet(None, timeout_s=COLD_BOOT_S)
-            vm.welcome = await vm.guest.greet(_new_identity(vm.sandbox_id))
+            vm.welcome = await vm.guest.greet(identity or new_identity(vm.sandbox_id))
             _check(vm.welcome)
         except BaseException as error:
             words = await vm.machine.console_tail() if isinstance(error, EngineError) else ""
@@ -241,21 +285,50 @@ def _make_directory(directory: Path, uid: int, overlay: Path) -> Path:
     try:
         directory.mkdir(mode=0o700)
         os.chown(directory, uid, uid)
-        disk = directory / DISK
+    except OSError as error:
+        raise NoSpace(f"cannot make the folder of a new VM: {error}") from error
+    return _make_disk(directory, uid, overlay, DISK)
+
+
+def _make_disk(directory: Path, uid: int, overlay: Path, name: str) -> Path:
+    disk = directory / name
+    try:
         shutil.copyfile(overlay, disk)
         os.chown(disk, uid, uid)
     except OSError as error:
-        raise NoSpace(f"cannot make the disk of a new VM: {error}") from error
+        raise NoSpace(f"cannot make the disk of a VM: {error}") from error
     return disk
 
 
-def _new_identity(sandbox_id: str) -> Identity:
+def new_disk(vm: Vm, template: ReadyTemplate, name: str) -> Path:
+    """Another empty disk in the VM's directory, of its user.  Raises `NoSpace`."""
+    return _make_disk(Path(vm.machine.ref.directory), vm.uid, template.overlay, name)
+
+
+def new_identity(sandbox_id: str, env: dict[str, str] | None = None) -> Identity:
+    """Nothing that another guest has: for a clone, a fork, a branch."""
     return Identity(
         machine_id=ids.new_machine_id(),
         hostname=sandbox_id.replace("_", "-"),
-        generation=f"{time.time_ns():x}-{os.urandom(8).hex()}",
+        generation=_new_generation(),
         entropy=os.urandom(64),
+        env=env or {},
     )
+
+
+def same_identity(env: dict[str, str]) -> Identity:
+    """The guest stays who it is, in the present and with fresh entropy: for a wake."""
+    return Identity(
+        machine_id=None,
+        hostname=None,
+        generation=_new_generation(),
+        entropy=os.urandom(64),
+        env=env,
+    )
+
+
+def _new_generation() -> str:
+    return f"{time.time_ns():x}-{os.urandom(8).hex()}"
 
 
 def _check(welcome: Welcome) -> None:

@@ -7,6 +7,7 @@
     store/agents/DIGEST/agent.ext4
     store/vmlinuz, store/initramfs.cpio   links to the newest, to probe the accelerator with
     cache/                       what a build can do without, and resumes from
+    pins/DIGEST                  generations that must stay though they were replaced
     work/                        unfinished work, each folder locked by the process at it
 
 All of it is one filesystem: work is published by renaming it.  Everything is root's and
@@ -43,6 +44,11 @@ class Layout(Struct, frozen=True):
     def cache(self) -> Path:
         """Results of build steps, each named by a digest of its inputs."""
         return self.data / "cache"
+
+    @property
+    def pins(self) -> Path:
+        """A file for each generation that must stay though it was replaced."""
+        return self.data / "pins"
 
     @property
     def work(self) -> Path:

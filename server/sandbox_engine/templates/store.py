@@ -82,7 +82,7 @@ class TemplateStore:
                 (folder / CURRENT).unlink()
             except OSError as error:
                 raise TemplateNotFound(name) from error
-            shutil.rmtree(folder, ignore_errors=True)
+            self.sweep_generations(name)
 
     def newest_kernel(self) -> Path | None:
         """The kernel of the latest build, None before the first."""
@@ -103,7 +103,9 @@ class TemplateStore:
                 self.sweep_generations(name)
 
     def sweep_generations(self, name: str) -> None:
-        """Delete the generations of `name` that were replaced; the caller holds its lock.
+        """Delete the generations of `name` that were replaced and not pinned.
+
+        The caller holds its lock.
 
         VMs hold their files open and run on.
         """
@@ -111,8 +113,26 @@ class TemplateStore:
         link = folder / CURRENT
         current = link.readlink().name if link.is_symlink() else ""
         for path in folder.glob("*"):
-            if path.name not in (CURRENT, current):
+            if path.name not in (CURRENT, current) and not self._pinned(path):
                 shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # only where nothing is left of it
+
+    def find_generation(self, name: str, digest: str) -> TemplateFiles:
+        """One generation of `name`, replaced or not.  Raises `TemplateNotFound`."""
+        for path in self.layout.template(name).glob(f"[!.]*/{MANIFEST}"):
+            with contextlib.suppress(OSError, ManifestInvalid):
+                data = path.read_bytes()
+                if path.parent.name != CURRENT and manifest_digest(data) == digest:
+                    return files_of(self.layout, path.parent, decode_manifest(data), digest)
+        raise TemplateNotFound(name)
+
+    def _pinned(self, generation: Path) -> bool:
+        try:
+            digest = manifest_digest((generation / MANIFEST).read_bytes())
+        except OSError:
+            return False
+        return (self.layout.pins / digest).exists()
 
 
 def _if_there(path: Path) -> Path | None:

@@ -75,11 +75,12 @@ def _verify(label: str, path: Path, expected: FileDigest, copy_to: int | None) -
 class _Watch:
     """What a template's files were when they were looked at.
 
-    Paths lead through `current`, so a rebuilt template counts as changed too.
+    Paths lead through `current`, so a rebuilt template counts as changed too; unless one
+    `generation` was asked for.
     """
 
-    def __init__(self, files: TemplateFiles) -> None:
-        current = files.directory.parent / CURRENT
+    def __init__(self, files: TemplateFiles, *, generation: bool = False) -> None:
+        current = files.directory if generation else files.directory.parent / CURRENT
         self._paths = [str(current / MANIFEST)]
         for _, path, _ in files.expected():
             own = path.parent == files.directory
@@ -159,8 +160,8 @@ class TemplateVault:
 
     def __init__(self, store: TemplateStore, platform: Platform, agent_protocol: int) -> None:
         self._store, self._platform, self._protocol = store, platform, agent_protocol
-        self._verdicts: dict[str, VerifiedTemplate | _Refusal] = {}
-        self._running: dict[str, asyncio.Task[VerifiedTemplate | _Refusal]] = {}
+        self._verdicts: dict[tuple[str, str], VerifiedTemplate | _Refusal] = {}
+        self._running: dict[tuple[str, str], asyncio.Task[VerifiedTemplate | _Refusal]] = {}
 
     async def open(self, name: str) -> VerifiedTemplate:
         """The verified template, at once when nothing changed since it was verified.
@@ -169,11 +170,26 @@ class TemplateVault:
         Raises `TemplateNotFound`, `TemplateCorrupt`, `TemplateIncompatible`, `NoSpace` (no
         memory for the copies).
         """
-        verdict = self._verdicts.get(name)
+        return await self._open(name, "")
+
+    async def generation(self, name: str, digest: str) -> VerifiedTemplate:
+        """See `ports.templates.TemplateVault`."""
+        current = self._verdicts.get((name, ""))
+        if (
+            isinstance(current, VerifiedTemplate)
+            and current.digest == digest
+            and not current.changed()
+        ):
+            return current
+        return await self._open(name, digest)
+
+    async def _open(self, name: str, digest: str) -> VerifiedTemplate:
+        key = (name, digest)
+        verdict = self._verdicts.get(key)
         if verdict is None or verdict.changed():
-            self._verdicts.pop(name, None)
+            self._verdicts.pop(key, None)
             for _ in range(TRIES):
-                verdict = await self._verify(name)
+                verdict = await self._verify(key)
                 if not verdict.changed():
                     break  # else it was rebuilt meanwhile: judge what is there now
         assert verdict is not None
@@ -188,24 +204,27 @@ class TemplateVault:
                 verdict.close()
         self._verdicts.clear()
 
-    async def _verify(self, name: str) -> VerifiedTemplate | _Refusal:
-        task = self._running.get(name)
+    async def _verify(self, key: tuple[str, str]) -> VerifiedTemplate | _Refusal:
+        task = self._running.get(key)
         if task is None:
-            files = self._store.find(name)
+            name, digest = key
+            files = self._store.find_generation(*key) if digest else self._store.find(name)
             differences = compatibility(files.manifest, self._platform, self._protocol)
             if differences:
                 raise TemplateIncompatible(name, differences)
-            task = spawn(self._judge(name, files), name=f"verify {name}")
-            self._running[name] = task
+            task = spawn(self._judge(key, files), name=f"verify {name}")
+            self._running[key] = task
         return await asyncio.shield(task)
 
-    async def _judge(self, name: str, files: TemplateFiles) -> VerifiedTemplate | _Refusal:
+    async def _judge(
+        self, key: tuple[str, str], files: TemplateFiles
+    ) -> VerifiedTemplate | _Refusal:
         try:
-            verdict = await asyncio.to_thread(_judge, name, files)
-            self._verdicts[name] = verdict
+            verdict = await asyncio.to_thread(_judge, *key, files)
+            self._verdicts[key] = verdict
             return verdict
         finally:
-            del self._running[name]
+            del self._running[key]
 
 
 def _manifest_differences(files: TemplateFiles) -> list[str]:
@@ -217,9 +236,10 @@ def _manifest_differences(files: TemplateFiles) -> list[str]:
     return [] if manifest_digest(data) == files.digest else [f"{MANIFEST} was replaced"]
 
 
-def _judge(name: str, files: TemplateFiles) -> VerifiedTemplate | _Refusal:
+def _judge(name: str, digest: str, files: TemplateFiles) -> VerifiedTemplate | _Refusal:
     """Read everything once.  Blocks."""
-    watch = _Watch(files)  # before the first read: what changes from here on is noticed
+    # Before the first read: what changes from here on is noticed.
+    watch = _Watch(files, generation=bool(digest))
     copies = {MEMORY: -1, VMSTATE: -1}
     try:
         for label in copies:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_MESSAGE = 1 << 16
-MAX_DESCRIPTORS = 16
+MAX_DESCRIPTORS = 64
 PLACEMENTS: queue.SimpleQueue[tuple[int, list[str]]] = queue.SimpleQueue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ class FakeMachine:
         self.exited = asyncio.Event()
         self.guest = Guest()
         self.paused = False
+        self.memory = b"memory"
         self._callbacks: list[Callable[[], None]] = []
 
     def when_exited(self, callback: Callable[[], None]) -> None:
@@ -46,7 +48,17 @@ class FakeMachine:
         self.paused = False
 
     async def save_state(self, fd: int) -> None:
-        raise VmmError("no state")
+        os.write(fd, b"devices")
+
+    async def save_memory(self, fd: int) -> int:
+        return os.write(fd, self.memory)
+
+    async def load_memory(self, fd: int) -> None:
+        self.memory = os.pread(fd, 1 << 20, 0)
+
+    async def freeze_disk(self, disk: Path) -> None:
+        assert self.paused
+        assert disk.exists()
 
     async def kill(self) -> None:
         self.die()
@@ -140,6 +152,9 @@ class FakeVault:
 
     def __init__(self, folder: Path) -> None:
         self.templates = {name: FakeTemplate(name, folder) for name in ("base", "other")}
+
+    async def generation(self, name: str, digest: str) -> FakeTemplate:
+        return await self.open(name)
 
     async def open(self, name: str) -> FakeTemplate:
         if name not in self.templates:

@@ -145,6 +145,15 @@ class FakeMachine:
         self._events.append("save")
         os.write(fd, b"device state")
 
+    async def save_memory(self, fd: int) -> int:
+        raise AssertionError("a bake's memory is its file")
+
+    async def load_memory(self, fd: int) -> None:
+        raise AssertionError("a bake begins with nothing")
+
+    async def freeze_disk(self, disk: Path) -> None:
+        raise AssertionError("a bake's disk is the template's")
+
     async def kill(self) -> None:
         self._events.append("kill")
         self.exited.set()

@@ -82,6 +82,7 @@ async def test_a_verified_template_is_the_files_content(
     assert (template.name, template.rootfs, template.overlay) == (
         "base", files.rootfs, files.overlay,
     )  # fmt: skip
+    assert template.snapshot.memory_fd is not None
     memory = os.pread(template.snapshot.memory_fd, files.memory.stat().st_size, 0)
     assert memory == files.memory.read_bytes()
     assert os.pread(template.snapshot.state_fd, 100, 0) == b"device state"

@@ -20,7 +20,8 @@ _encode = msgspec.json.Encoder().encode
 _PHRASES = {
     200: "OK", 204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict",
-    413: "Content Too Large", 426: "Upgrade Required", 429: "Too Many Requests",
+    412: "Precondition Failed", 413: "Content Too Large", 426: "Upgrade Required",
+    429: "Too Many Requests",
     431: "Request Header Fields Too Large", 500: "Internal Server Error", 501: "Not Implemented",
     502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
     505: "HTTP Version Not Supported", 507: "Insufficient Storage",

@@ -21,6 +21,8 @@ COMMAND_LINE = (
     "console=ttyS0 quiet reboot=t panic=-1 tsc=reliable no_timer_check "
     "rcupdate.rcu_expedited=1 cgroup_no_v1=all"
 )
+ROOT_NODE, BASE_NODE = "root", "base"
+"""The writable disk, which is `root-1` and so on once it was frozen; the image under all."""
 CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
@@ -40,6 +42,7 @@ class Descriptors(Struct, frozen=True, kw_only=True):
     agent_disk: str
     disk: str
     backing: str = ""
+    layers: tuple[str, ...] = ()
     memory: str = ""
 
 
@@ -60,7 +63,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-initrd", _path(fds.initramfs),
         "-append", COMMAND_LINE + (f" tsc_early_khz={tsc_khz}" if tsc_khz else ""),
         "-global", "migration.send-configuration=off",  # device state is saved without it
-        "-blockdev", _root(spec, fds),
+        *_disks(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
@@ -84,17 +87,29 @@ def _memory(spec: MachineSpec, fd: str) -> str:
     return f"memory-backend-file,id=ram,size={size},mem-path={_path(fd)},share={share}"
 
 
-def _root(spec: MachineSpec, fds: Descriptors) -> str:
+def _disks(spec: MachineSpec, fds: Descriptors) -> list[str]:
+    """The root disk's nodes, the lowest first."""
+    below = f"driver=raw,node-name={BASE_NODE},read-only=on,{_file(fds.backing)}"
+    nodes = [below] if fds.backing else []
+    under = BASE_NODE if fds.backing else ""
+    for number, layer in enumerate(fds.layers):
+        name = f"layer-{number}"
+        # Nobody writes it, so it needs no lock; the VMM that wrote it may hold one still.
+        file = f"{_file(layer)},file.locking=off"
+        nodes.append(f"driver=qcow2,node-name={name},read-only=on,backing={under},{file}")
+        under = name
+    nodes.append(_root(spec, fds, under))
+    return [word for node in nodes for word in ("-blockdev", node)]
+
+
+def _root(spec: MachineSpec, fds: Descriptors, under: str) -> str:
     # Flushes are not passed to the host's disk: after a host crash the sandbox is gone
     # anyway, and what must be durable (a template, a hibernated disk) is synced by us.
     words = (
-        f"driver={spec.disk_format},node-name=root,cache.no-flush=on,discard=unmap,"
+        f"driver={spec.disk_format},node-name={ROOT_NODE},cache.no-flush=on,discard=unmap,"
         f"file.driver=file,file.cache.no-flush=on,file.filename={_path(fds.disk)}"
     )
-    if not fds.backing:
-        return words
-    backing = _file(fds.backing).replace("file.", "backing.file.")
-    return f"{words},backing.driver=raw,backing.read-only=on,{backing}"
+    return f"{words},backing={under}" if under else words
 
 
 def _file(fd: str) -> str:

@@ -21,7 +21,7 @@ import structlog
 from sandbox_engine.errors import VmmError
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Platform
-from sandbox_engine.vmm import tsc
+from sandbox_engine.vmm import pages, tsc
 from sandbox_engine.vmm.cgroup import Cgroups
 from sandbox_engine.vmm.process import Launcher, LaunchRequest, Process
 from sandbox_engine.vmm.qemu import argv
@@ -31,6 +31,7 @@ MONITOR_SOCKET = "monitor.sock"
 CHANNEL_SOCKET = "channel.sock"
 LOG = "vmm.log"
 STATE = "devices.state"
+FDSET = "/dev/fdset/"
 STARTUP_TIMEOUT_S = 20.0
 """From process start to its monitor's greeting; 50 ms is usual, a loaded host needs more."""
 LOAD_TIMEOUT_S = 60.0
@@ -50,6 +51,8 @@ class QemuMachine:
         self._monitor: Monitor | None = None
         self._migration: asyncio.Future[str] | None = None
         self._console = ""
+        self._spent: list[int] = []
+        """Sets of descriptors of disks that were frozen since the guest ran."""
 
     async def attach(self, state_fd: int | None = None) -> None:
         """Open the monitor session.
@@ -80,6 +83,8 @@ class QemuMachine:
     async def resume(self) -> None:
         """See `ports.vmm.Machine`."""
         await self._run("cont")
+        while self._spent:  # QEMU closes what is removed only while it runs
+            await self._run("remove-fd", **_set(self._spent.pop()))
 
     async def save_state(self, fd: int) -> None:
         """See `ports.vmm.Machine`."""
@@ -90,6 +95,62 @@ class QemuMachine:
         with contextlib.ExitStack() as stack:
             stack.callback(path.unlink, missing_ok=True)
             os.write(fd, path.read_bytes())
+
+    async def save_memory(self, fd: int) -> int:
+        """See `ports.vmm.Machine`."""
+        where = await self._memory()
+        return await asyncio.to_thread(pages.save, self.ref.pid, *where, fd)
+
+    async def load_memory(self, fd: int) -> None:
+        """See `ports.vmm.Machine`."""
+        where = await self._memory()
+        await asyncio.to_thread(pages.load, self.ref.pid, *where, fd)
+
+    async def freeze_disk(self, disk: Path) -> None:
+        """See `ports.vmm.Machine`."""
+        under, file = await self._disk_node()
+        over = f"{argv.ROOT_NODE}-{_freezes(under) + 1}"
+        handed = await self._give(disk)
+        try:
+            await self._run("blockdev-add", **blockdev(over, handed))
+            # Opens what is frozen anew, for reading only: that is how its lock is given up.
+            await self._run("blockdev-snapshot", node=under, overlay=over)
+        except VmmError:
+            await self._run("remove-fd", **_set(handed))
+            raise
+        if file.startswith(FDSET):
+            self._spent.append(int(file.removeprefix(FDSET)))
+
+    async def _give(self, path: Path) -> int:
+        """Hand a file over, to be written and later read; the number of its set in QEMU."""
+        known: dict[str, Any] = {}
+        for flags in (os.O_RDWR, os.O_RDONLY):
+            try:
+                fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+            except OSError as error:
+                raise VmmError(f"cannot open {path}: {error.strerror}") from error
+            try:
+                known = _set((await self._run("add-fd", fd=fd, **known))["fdset-id"])
+            finally:
+                os.close(fd)
+        return int(known["fdset-id"])
+
+    async def _disk_node(self) -> tuple[str, str]:
+        """The node that is written to now, and its file as QEMU calls it."""
+        nodes = await self._run("query-named-block-nodes", flat=True)
+        files: dict[str, str] = {node["node-name"]: node["file"] for node in nodes}
+        name = max((name for name in files if _freezes(name) >= 0), key=_freezes)
+        return name, files[name]
+
+    async def _memory(self) -> tuple[int, int]:
+        """Where in the process the guest's memory is, and its size."""
+        question: dict[str, Any] = {"command-line": "gpa2hva 0"}
+        said = await self._run("human-monitor-command", **question)
+        found = re.search(r" is 0x([0-9a-f]+)", said)
+        if found is None:
+            raise VmmError(f"QEMU does not say where the guest's memory is: {said.strip()}")
+        sizes = await self._run("query-memory-size-summary")
+        return int(found.group(1), 16), sizes["base-memory"]
 
     async def kill(self) -> None:
         """See `ports.vmm.Machine`."""
@@ -117,10 +178,10 @@ class QemuMachine:
         status = await self._run("query-status")
         return status["status"] in ("running", "paused")
 
-    async def _run(self, command: str, **arguments: Any) -> Any:
+    async def _run(self, command: str, *, fd: int | None = None, **arguments: Any) -> Any:
         if self._monitor is None:
             raise VmmError("the VMM is gone")
-        return await self._monitor.execute(command, **arguments)
+        return await self._monitor.execute(command, fd=fd, **arguments)
 
     def _expect_migration(self) -> asyncio.Future[str]:
         if self._monitor is None:
@@ -186,6 +247,7 @@ class QemuDriver:
                 agent_disk=fds.open(spec.agent_disk),
                 disk=fds.open(spec.disk, os.O_RDWR),
                 backing=fds.open(spec.disk_backing) if spec.disk_backing else "",
+                layers=tuple(fds.open(layer) for layer in spec.disk_layers),
                 memory=_memory(spec, fds),
             )
             state = -1
@@ -283,9 +345,27 @@ class _Handed:
 def _memory(spec: MachineSpec, fds: _Handed) -> str:
     if spec.memory_file is not None:
         return fds.open(spec.memory_file, os.O_RDWR)
-    if spec.snapshot is not None:
+    if spec.snapshot is not None and spec.snapshot.memory_fd is not None:
         return fds.open(Path(f"/proc/self/fd/{spec.snapshot.memory_fd}"), os.O_RDWR)
     return ""
+
+
+def _set(number: int) -> dict[str, Any]:
+    return {"fdset-id": number}
+
+
+def blockdev(name: str, fdset: int) -> dict[str, Any]:
+    """An overlay with nothing under it yet, in a file that was handed over."""
+    options = {"no-flush": True}
+    file = {"driver": "file", "filename": f"{FDSET}{fdset}", "cache": options}
+    own = {"driver": "qcow2", "node-name": name, "cache": options, "discard": "unmap"}
+    return {**own, "backing": None, "file": file}
+
+
+def _freezes(node: str) -> int:
+    """How often the disk was frozen when it became this node; -1 for another one's node."""
+    found = re.fullmatch(rf"{argv.ROOT_NODE}(?:-(\d+))?", node)
+    return -1 if found is None else int(found.group(1) or 0)
 
 
 def version() -> str:

@@ -78,6 +78,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The call is part of the API and this build does not serve it."""
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 27
     """An unexpected failure of the engine; its log has more under the same request."""
+    ERROR_REASON_CHECKPOINT_NOT_FOUND: _ErrorReason.ValueType  # 28
+    """No such checkpoint."""
+    ERROR_REASON_PRECONDITION_FAILED: _ErrorReason.ValueType  # 29
+    """A digest that the call names is no longer the template's."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The registry of error reasons.  On the wire a reason is the value's name without its
@@ -141,4 +145,8 @@ ERROR_REASON_UNIMPLEMENTED: ErrorReason.ValueType  # 26
 """The call is part of the API and this build does not serve it."""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 27
 """An unexpected failure of the engine; its log has more under the same request."""
+ERROR_REASON_CHECKPOINT_NOT_FOUND: ErrorReason.ValueType  # 28
+"""No such checkpoint."""
+ERROR_REASON_PRECONDITION_FAILED: ErrorReason.ValueType  # 29
+"""A digest that the call names is no longer the template's."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

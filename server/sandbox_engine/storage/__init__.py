@@ -1,0 +1,1 @@
+"""Adapters that keep what outlives a VM."""

@@ -1,0 +1,160 @@
+"""The pages a machine changed: found, kept in a file, and put into another machine.
+
+A clone maps its template's memory privately, so exactly what it changed are anonymous
+pages of its process; everything else is the template's and is never copied.
+
+    b"SBXPAGE1"  u64 number of runs  (u64 offset, u64 length) a run  zeros to 4096  the runs' bytes
+
+Offsets and lengths are bytes of guest memory, whole pages, ascending and apart.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from sandbox_engine.errors import NoSpace, VmmError
+from sandbox_engine.vmm.process import PAGE_SIZE
+
+MAGIC = b"SBXPAGE1"
+_HEAD = struct.Struct("<8sQ")
+_RUN = struct.Struct("<QQ")
+_PIECE = 1 << 20
+_RUNS = re.compile(rb"\x01+")
+
+Run = tuple[int, int]
+"""Offset and length in bytes."""
+
+
+def _changed(flags: int) -> bool:
+    """By the top byte of a pagemap entry: bit 7 present, 6 swapped, 5 of a file."""
+    return bool(flags & 0x40 or (flags & 0x80 and not flags & 0x20))
+
+
+_CHANGED = bytes(_changed(flags) for flags in range(256))
+
+
+def changed_runs(entries: bytes) -> Iterator[Run]:
+    """The runs of changed pages in a piece of `/proc/PID/pagemap`.  Pure."""
+    marks = entries[7::8].translate(_CHANGED)
+    for run in _RUNS.finditer(marks):
+        yield run.start() * PAGE_SIZE, (run.end() - run.start()) * PAGE_SIZE
+
+
+def encode_index(runs: list[Run]) -> bytes:
+    """What stands before the bytes of `runs`.  Pure."""
+    index = _HEAD.pack(MAGIC, len(runs)) + b"".join(_RUN.pack(*run) for run in runs)
+    return index + bytes(-len(index) % PAGE_SIZE)
+
+
+def decode_index(data: bytes | memoryview, memory: int) -> tuple[list[Run], int]:
+    """The runs of a file, checked against `memory` bytes, and where their bytes begin.  Pure.
+
+    Raises `ValueError`.
+    """
+    magic, count = _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (b"", 0)
+    end = _HEAD.size + count * _RUN.size
+    if magic != MAGIC or end > len(data):
+        raise ValueError("it is no file of pages")
+    runs = list(_RUN.iter_unpack(data[_HEAD.size : end]))
+    after, start = 0, end + -end % PAGE_SIZE
+    for offset, length in runs:
+        if offset % PAGE_SIZE or length % PAGE_SIZE or not length or offset < after:
+            raise ValueError("its runs are not whole pages in order")
+        after = offset + length
+    if after > memory or start + sum(length for _, length in runs) != len(data):
+        raise ValueError("it is cut short, or of a larger machine")
+    return runs, start
+
+
+def save(pid: int, address: int, memory: int, fd: int) -> int:
+    """Write the pages that `pid`, standing still, changed; the number of their bytes.  Blocks.
+
+    Raises `VmmError`, `NoSpace`.
+    """
+    try:
+        with (
+            Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap,
+            Path(f"/proc/{pid}/mem").open("rb", buffering=0) as source,
+        ):
+            entries = _read_exactly(
+                pagemap.fileno(), address // PAGE_SIZE * 8, memory // PAGE_SIZE * 8
+            )
+            runs = list(changed_runs(entries))
+            source_fd = source.fileno()
+            return _copy(source_fd, address, runs, fd)
+    except OSError as error:
+        raise VmmError(f"cannot read the machine's memory: {error.strerror}") from error
+
+
+def _copy(source: int, address: int, runs: list[Run], fd: int) -> int:
+    _write(fd, encode_index(runs))
+    buffer = memoryview(bytearray(_PIECE))
+    filled = total = 0
+    for offset, length in runs:
+        done = 0
+        while done < length:
+            piece = min(length - done, _PIECE - filled)
+            got = os.preadv(source, [buffer[filled : filled + piece]], address + offset + done)
+            if got <= 0:
+                raise VmmError("the machine's memory ended early")
+            done, filled = done + got, filled + got
+            if filled == _PIECE:
+                _write(fd, buffer)
+                filled = 0
+        total += length
+    _write(fd, buffer[:filled])
+    return total
+
+
+def load(pid: int, address: int, memory: int, fd: int) -> None:
+    """Put the pages of a file into `pid`, whose machine has not run yet.  Blocks.
+
+    Raises `VmmError`.
+    """
+    try:
+        size = os.fstat(fd).st_size
+        with (
+            mmap.mmap(fd, size, prot=mmap.PROT_READ) as mapped,
+            memoryview(mapped) as data,
+            Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as target,
+        ):
+            runs, at = decode_index(data, memory)
+            for offset, length in runs:
+                _put(target.fileno(), data, at, address + offset, length)
+                at += length
+    except OSError as error:
+        raise VmmError(f"cannot fill the machine's memory: {error.strerror}") from error
+    except ValueError as error:
+        raise VmmError(f"cannot fill the machine's memory: {error}") from error
+
+
+def _put(target: int, data: memoryview, at: int, address: int, length: int) -> None:
+    done = 0
+    while done < length:
+        with data[at + done : at + length] as piece:
+            done += os.pwrite(target, piece, address + done)
+
+
+def _read_exactly(fd: int, offset: int, size: int) -> bytes:
+    pieces = []
+    while size:
+        piece = os.pread(fd, min(size, 8 << 20), offset)
+        if not piece:
+            raise VmmError("the machine's page table ended early")
+        pieces.append(piece)
+        offset, size = offset + len(piece), size - len(piece)
+    return b"".join(pieces)
+
+
+def _write(fd: int, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except OSError as error:
+        raise NoSpace(f"cannot keep the machine's memory: {error.strerror}") from error
