@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine import CACHE, Engine, build_template, engine
+from tests.support.engine import CACHE, Engine, build_template, engine, left_behind
 
 BASE = "base"
 BASE_MEMORY_MIB = 256
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """When the suite is over, no engine's folder and no VMM of it remains."""
+    yield
+    assert left_behind() == []
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("SANDBOX_TEST_CACHE", ROOT / ".cache" / "test"))
 SHARED = ("templates", "store", "cache", "work")
 """Folders of the data folder that hold templates and what they are made of."""
+OURS = f"sbx-{os.getpid()}-"
+"""How the folders of this run's engines begin."""
 START_TIMEOUT_S = 60.0
 
 
@@ -110,6 +112,19 @@ class Engine:
         return sorted(os.listdir(folder)) if folder.exists() else []
 
 
+def left_behind() -> list[str]:
+    """Folders of this run's engines, and processes in them, that are still there."""
+    folders = [str(path) for path in Path("/tmp").glob(OURS + "*")]
+    inside = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                cwd = str((entry / "cwd").readlink())
+                if cwd.startswith(f"/tmp/{OURS}"):
+                    inside.append(f"process {entry.name} in {cwd}")
+    return folders + inside
+
+
 def processes_below(folder: Path) -> list[int]:
     """Processes whose working folder lies below `folder`."""
     found = []
@@ -126,7 +141,7 @@ def processes_below(folder: Path) -> list[int]:
 @contextmanager
 def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator[Engine]:
     """An engine on a new folder; stopped, and everything of it gone, at the end."""
-    data = Path(tempfile.mkdtemp(prefix="sbx-", dir="/tmp"))
+    data = Path(tempfile.mkdtemp(prefix=OURS, dir="/tmp"))
     data.chmod(0o711)
     if share:
         for name in SHARED:
