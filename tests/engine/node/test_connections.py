@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.node.world import ROOT, TINY, World
+from tests.engine.node.world import TINY, World
+from tests.support.node import ROOT
 from tests.support.wait import until
 
 Make = Callable[..., World]

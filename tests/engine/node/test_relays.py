@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.node.world import ROOT, Relay, World
+from tests.engine.node.world import World
+from tests.support.node import ROOT, Relay
 from tests.support.wait import until
 
 MIB = 1 << 20

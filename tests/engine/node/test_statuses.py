@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.engine.node.world import ROOT, TINY, Answer, World
+from tests.engine.node.world import TINY, World
+from tests.support.node import ROOT, Answer
 from tests.support.wait import until
 
 TOO_BIG = b'{"template":"' + b"x" * (1 << 20) + b'"}'

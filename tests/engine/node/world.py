@@ -7,9 +7,7 @@ clients with plain sockets.
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
-import socket
 import threading
 import time
 from collections.abc import Coroutine, Iterator
@@ -28,9 +26,9 @@ from sandbox_engine.journal.sqlite import SqliteJournal
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.observe.tasks import cancel, spawn
+from sandbox_engine.services import node as services
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.leases import Reaper
-from sandbox_engine.services.node import Node
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
@@ -38,9 +36,9 @@ from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.vms import VmFactory, VmUids
 
 from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
+from tests.support.node import ROOT, Node
 
 _T = TypeVar("_T")
-ROOT = "root-token"
 NODE = Caller(name="test")
 TINY = {"template": "base", "size": "tiny"}
 """A claim of the size the fake templates are baked with."""
@@ -56,29 +54,11 @@ class SetClock:
         return self.at
 
 
-class Answer(msgspec.Struct):
-    """What came back."""
-
-    status: int
-    headers: dict[str, str]
-    raw: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.raw)
-
-    @property
-    def error(self) -> str:
-        """Its `error`, which is all the body holds."""
-        ((name, message),) = self.json.items()
-        assert name == "error"
-        return str(message)
-
-
-class World:
+class World(Node):
     """The node, its clients' helpers, and its insides for arranging bad days."""
 
     def __init__(self, folder: Path, **config: Any) -> None:
+        super().__init__("127.0.0.1:0", timeout_s=30)
         self.folder = folder
         self.config_file = folder / "config.json"
         settings: dict[str, Any] = {
@@ -93,7 +73,6 @@ class World:
         self.config = msgspec.json.decode(self.config_file.read_bytes(), type=Config)
         self.clock = SetClock()
         self.skipped_s = 0.0
-        self.port = 0
         self._loop = uvloop.new_event_loop()
         self._ready = threading.Event()
         self._stop = asyncio.Event()
@@ -170,7 +149,7 @@ class World:
             sandboxes=self.sandboxes,
             pools=self.pools,
             admission=self.admission,
-            node=Node(
+            node=services.Node(
                 pools=self.pools,
                 admission=self.admission,
                 platform=PLATFORM,
@@ -189,7 +168,8 @@ class World:
     async def _main(self) -> None:
         self._build()
         await self.door.start(self.config.listen)
-        self.port = int(self.door.address.rpartition(":")[2])
+        host, _, port = self.door.address.rpartition(":")
+        self.address = (host, int(port))
         reaper = spawn(self.reaper.run(), name="reaper")
         self._ready.set()
         await self._stop.wait()
@@ -206,58 +186,9 @@ class World:
 
     # -- its clients -------------------------------------------------------------
 
-    def connect(self) -> socket.socket:
-        """A fresh connection."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        token: str | None = ROOT,
-        headers: dict[str, str] | None = None,
-    ) -> Answer:
-        """One request on its own connection; `bytes` go out as they are."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        sent = dict(headers or {})
-        if token is not None:
-            sent["Authorization"] = f"Bearer {token}"
-        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        try:
-            connection.request(method, path, data, sent)
-            reply = connection.getresponse()
-            return Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
-        finally:
-            connection.close()
-
-    def claim(self, **fields: Any) -> Any:
-        """A claim that succeeds."""
-        answer = self.request("POST", "/v1/claim", TINY | fields)
-        assert answer.status == 200, answer
-        return answer.json
-
-    def release(self, claim: Any) -> None:
-        """Give it back."""
-        path = f"/v1/sandboxes/{claim['id']}/release"
-        assert self.request("POST", path, token=claim["token"]).status == 204
-
-    def upgrade(
-        self, claim: Any, call: str = "agent", *, token: str | None = None, early: bytes = b""
-    ) -> Relay:
-        """A relay, `early` sent in the same write as the request."""
-        connection = self.connect()
-        protocol = "silkd" if call == "agent" else "tcp"
-        connection.sendall(
-            f"GET /v1/sandboxes/{claim['id']}/{call} HTTP/1.1\r\nHost: x\r\n"
-            f"Connection: Upgrade\r\nUpgrade: {protocol}\r\n"
-            f"Authorization: Bearer {token or claim['token']}\r\n\r\n".encode()
-            + early
-        )
-        return Relay(connection)
+    def claim(self, template: str = "base", **fields: Any) -> Any:
+        """A claim of the size the fake templates are baked with, unless told otherwise."""
+        return super().claim(template, **({"size": "tiny"} | fields))
 
     # -- its insides -------------------------------------------------------------
 
@@ -367,44 +298,6 @@ class World:
             machine.die()
 
         self.call(die())
-
-
-class Relay:
-    """The client's end of a relay."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket = connection
-        self._file = connection.makefile("rb")
-        self.status = int(self._file.readline().split()[1])
-        self.headers = {}
-        while (line := self._file.readline().strip()) != b"":
-            name, _, value = line.decode().partition(":")
-            self.headers[name.lower()] = value.strip()
-        size = int(self.headers.get("content-length", "0"))
-        self.body = self._file.read(size) if self.status != 101 else b""
-
-    def send(self, **frame: Any) -> None:
-        self.socket.sendall(json.dumps({"v": 1, **frame}, separators=(",", ":")).encode() + b"\n")
-
-    def line(self) -> bytes:
-        """The next line; nothing at the end."""
-        return self._file.readline()
-
-    def frame(self) -> Any:
-        line = self.line()
-        assert line.endswith(b"\n"), line
-        return json.loads(line)
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size)
-
-    def shut(self) -> None:
-        """End our direction."""
-        self.socket.shutdown(socket.SHUT_WR)
-
-    def close(self) -> None:
-        self._file.close()
-        self.socket.close()
 
 
 @contextmanager

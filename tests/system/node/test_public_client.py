@@ -1,0 +1,45 @@
+"""The API's public client, which nobody here wrote, against a real node.
+
+Its tests live beside this repository (`CONFORMANCE_DIR`); without them there is nothing
+to run, which `make test` says.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.engine import ROOT as REPOSITORY
+from tests.support.engine import Engine
+from tests.support.node import ROOT
+
+FOLDER = REPOSITORY / os.environ.get("CONFORMANCE_DIR", "../shared/conformance")
+SUITE = FOLDER / "test_node_client.py"
+
+
+def run(node: Engine, template: str, marks: str, size: str) -> None:
+    """Run the tests with these marks; their output is ours."""
+    status = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-rA", "-c", str(FOLDER / "pytest.ini"),
+            "-p", "no:cacheprovider", "-m", marks, str(SUITE),
+        ],
+        env=os.environ
+        | {
+            "SANDBOXD_ADDR": node.config["listen"],
+            "SANDBOXD_TOKEN": ROOT,
+            "SANDBOXD_TEMPLATE": template,
+            "SANDBOXD_SIZE": size,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        cwd=Path("/"),
+        check=False,
+    ).returncode  # fmt: skip
+    assert status == 0, f"the node's log ends with:\n{node.tail()}"
+
+
+def test_the_core_of_the_api(node: Engine, base_template: str) -> None:
+    if SUITE.exists():
+        run(node, base_template, "core", "tiny")
