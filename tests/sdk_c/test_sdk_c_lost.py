@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import struct
 from pathlib import Path
 
@@ -54,6 +55,23 @@ async def test_a_lost_session_is_replaced_by_init(driver: Driver, daemon: FrameD
         op("inspect", h=1),
     )
     assert [paused.code, reopened.code, stale.code, created.code, seen.code] == [-3, 0, -4, 0, 0]
+
+
+async def test_a_session_that_was_lost_while_idle_is_replaced_by_init(daemon: FrameDaemon) -> None:
+    """Bound by name, as a language without C headers does."""
+    library = ctypes.CDLL(str(c_programs("plain").parents[2] / "sdk/c/libsandbox.so"))
+    path = str(daemon.path).encode()
+    assert await asyncio.to_thread(library.sandbox_init, path) == 0
+    while not daemon.connections:
+        await asyncio.sleep(0)
+    daemon.connections[0].drop()
+    await daemon.connections[0].closed.wait()
+    try:
+        assert await asyncio.to_thread(library.sandbox_init, path) == 0
+        assert await asyncio.to_thread(library.sandbox_session_renew, b"k", 1, None) == -8
+        assert len(daemon.connections) == 2
+    finally:
+        await asyncio.to_thread(library.sandbox_cleanup)
 
 
 def body(size: int) -> bytes:

@@ -53,6 +53,29 @@ async def test_cleanup_and_init_while_others_call(daemon: FrameDaemon, flavour: 
     assert out == "ok\n"
 
 
+@pytest.mark.parametrize("flavour", ["plain", "tsan"])
+async def test_a_thread_that_is_cancelled_in_a_call(daemon: FrameDaemon, flavour: str) -> None:
+    """Not under ASan, which takes the unwound stack of any cancelled thread for an overflow."""
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def held(connection: Connection, message: pb.ClientMessage) -> None:
+        asked.set()
+        await released.wait()
+        ended = pb.GuestResponse(exec=pb.GuestExecResponse())
+        connection.reply(pb.ServerMessage(request_id=message.request_id, guest=ended))
+
+    async def once_asked(connection: Connection, message: pb.ClientMessage) -> None:
+        await asked.wait()
+        await daemon.obey(connection, message)
+
+    async def release(connection: Connection, message: pb.ClientMessage) -> None:
+        released.set()
+        await daemon.obey(connection, message)
+
+    daemon.script = {"exec": held, "pause": once_asked, "inspect": release}
+    assert await run(c_programs(flavour) / "cancels", daemon.path, "base") == "ok\n"
+
+
 @pytest.mark.parametrize("flavour", ["plain", "asan"])
 async def test_fork_while_another_thread_calls(daemon: FrameDaemon, flavour: str) -> None:
     """Each child opens a session of its own; the parent's ends with the parent."""

@@ -11,7 +11,8 @@
  *                is the caller's, and the call's comment names the function that frees it.
  *   Strings      Are NUL-terminated UTF-8.
  *   Threads      Every function may be called from any thread at any time, and calls of
- *                different threads overlap on the one connection.
+ *                different threads overlap on the one connection.  A thread that is cancelled
+ *                in a call ends after it.
  *   Signals      SIGPIPE is never raised.  The library's thread takes no signals.
  *   fork()       A child does not inherit the session: in it every call answers
  *                SANDBOX_ERR_DAEMON_UNREACHABLE until it calls sandbox_init() itself.  The
