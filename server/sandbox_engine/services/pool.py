@@ -108,16 +108,12 @@ class Pool:
     def take_now(self) -> Vm | None:
         """A warm VM, or None.  Never waits."""
         self.demand.taken(self.now())
-        while self._shelf:
-            vm = self._shelf.popleft()
-            if vm.machine.exited.is_set() or vm.template is None or vm.template.changed():
-                self._discard(vm)
-                continue
+        vm = self._off_the_shelf()
+        if vm is None:
+            self.status.misses += 1
+        else:
             self.status.hits += 1
-            self._kick_soon()
-            return vm
-        self.status.misses += 1
-        return None
+        return vm
 
     async def take(self, wait_s: float) -> Vm:
         """The next VM to be brought up within `wait_s`, after a `take_now` that had none.
@@ -125,19 +121,30 @@ class Pool:
         Raises `PoolExhausted` when the wait ends, or the error of the creation that
         this caller was waiting for.
         """
-        if wait_s <= 0:
+        now = asyncio.get_running_loop().time
+        limit = now() + wait_s
+        while True:
+            # One may have come to the shelf since the caller looked there.
+            vm = self._off_the_shelf() or await self._delivered(limit - now(), wait_s)
+            if vm.fresh:
+                return vm
+            self._discard(vm)
+
+    async def _delivered(self, left_s: float, wait_s: float) -> Vm:
+        """What is delivered to a waiter within `left_s` of its `wait_s`."""
+        if self._closed:
+            raise PoolExhausted("the pool is closing")
+        if left_s <= 0:
             self.kick()
-            raise PoolExhausted(f"no warm VM of template {self.template!r}")
+            raise PoolExhausted(self._nothing_within(wait_s))
         future: asyncio.Future[Vm] = asyncio.get_running_loop().create_future()
         self._waiters.append(future)
         self.kick()
         try:
             # Not `asyncio.timeout`: a door may run a create before there is a task for it.
-            await asyncio.wait((future,), timeout=wait_s)
+            await asyncio.wait((future,), timeout=left_s)
             if not future.done():
-                raise PoolExhausted(
-                    f"no VM of template {self.template!r} became ready within {wait_s:g} s"
-                )
+                raise PoolExhausted(self._nothing_within(wait_s))
         except asyncio.CancelledError:
             # Delivered at the very moment the caller left: it belongs to the next one.
             if future.done() and future.exception() is None:
@@ -148,6 +155,20 @@ class Pool:
                 self._waiters.remove(future)
             future.cancel()
         return future.result()
+
+    def _nothing_within(self, wait_s: float) -> str:
+        if wait_s <= 0:
+            return f"no warm VM of template {self.template!r}"
+        return f"no VM of template {self.template!r} became ready within {wait_s:g} s"
+
+    def _off_the_shelf(self) -> Vm | None:
+        while self._shelf:
+            vm = self._shelf.popleft()
+            self._kick_soon()
+            if vm.fresh:
+                return vm
+            self._discard(vm)
+        return None
 
     def give_back(self, vm: Vm) -> None:
         """A VM that was taken and not used after all goes to whoever is next."""
@@ -273,14 +294,14 @@ class Pool:
         try:
             await run_warmup(vm.channel, self.warmup)
         except BaseException:
-            await asyncio.shield(self._factory.destroy(vm))
+            await self._factory.destroy(vm)
             raise
 
     async def _prepare_ahead(self) -> None:
         try:
             async with self._budget:
                 template = await self._vault.open(self.template)
-                self._prepared.append(await self._factory.prepare(template, self.size))
+                self._put_by(self._prepared, await self._factory.prepare(template, self.size))
         except EngineError as error:
             _log.warning("cannot start a VMM ahead", template=self.template, error=str(error))
             await asyncio.sleep(RETRY_S)
@@ -296,12 +317,29 @@ class Pool:
         return None
 
     def _deliver(self, vm: Vm) -> None:
+        if self._closed or not vm.fresh:
+            self._discard(vm)
+            self.kick()
+            return
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_result(vm)
                 return
-        self._shelf.append(vm)
+        self._put_by(self._shelf, vm)
+
+    def _put_by(self, shelf: deque[Vm], vm: Vm) -> None:
+        """Keep `vm` on `shelf`; its death there is noticed when it happens."""
+        shelf.append(vm)
+        vm.machine.when_exited(lambda: self._died(shelf, vm))
+
+    def _died(self, shelf: deque[Vm], vm: Vm) -> None:
+        if vm in shelf:
+            shelf.remove(vm)
+            self._discard(vm)
+            _log.warning("a VM died before it was handed out", template=self.template, vm=vm.name)
+            # Not at once: a template whose VMs all die must not spin.
+            asyncio.get_running_loop().call_later(RETRY_S, self.kick)
 
     def _creation_failed(self, error: EngineError) -> None:
         self.status.failures += 1

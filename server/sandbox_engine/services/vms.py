@@ -22,6 +22,7 @@ from sandbox_engine import ids
 from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
 from sandbox_engine.model.size import Size
 from sandbox_engine.model.template import Manifest
+from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.guest import GuestConnection, GuestConnector, Identity, Welcome
 from sandbox_engine.ports.journal import Journal, VmRow
 from sandbox_engine.ports.snapshots import Files
@@ -64,6 +65,12 @@ class Vm:
     def name(self) -> str:
         """Name of the machine, unique on the host."""
         return self.machine.ref.name
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it may be handed out: it lives, and so does the template it was made from."""
+        lost = self.guest is None or self.guest.lost.is_set() or self.machine.exited.is_set()
+        return not lost and self.template is not None and not self.template.changed()
 
     @property
     def channel(self) -> GuestConnection:
@@ -209,8 +216,12 @@ class VmFactory:
             vm.welcome = await vm.guest.greet(identity or new_identity(vm.sandbox_id))
             _check(vm.welcome)
         except BaseException as error:
-            words = await vm.machine.console_tail() if isinstance(error, EngineError) else ""
-            await asyncio.shield(self.destroy(vm))
+            words = ""
+            try:
+                if isinstance(error, EngineError):
+                    words = await vm.machine.console_tail()
+            finally:  # also when that is cancelled
+                await self.destroy(vm)
             if isinstance(error, GuestUnavailable) and words:
                 raise GuestUnavailable(f"{error}; its console said: {words}") from error
             raise
@@ -257,9 +268,18 @@ class VmFactory:
         return sorted(removed)
 
     async def destroy(self, vm: Vm) -> None:
-        """End the VM and remove everything of it.  Idempotent; never raises."""
+        """End the VM and remove everything of it.  Idempotent; never raises.
+
+        Cancelling the call does not stop the destruction.
+        """
+        await asyncio.shield(spawn(self._destroy(vm), name=f"destroy {vm.name}"))
+
+    async def _destroy(self, vm: Vm) -> None:
         await self.stop(vm)
-        self._journal.vm_gone(vm.name)
+        try:
+            self._journal.vm_gone(vm.name)
+        except NoSpace as error:  # the next start finds it gone
+            _log.error("a VM stays on record", vm=vm.name, error=str(error))
 
     async def stop(self, vm: Vm) -> None:
         """End the VM and remove its files; the journal is the caller's to update."""
