@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import uvloop
 
-from tests.bench import clones, doors
+from tests.bench import clones, doors, node
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
 
@@ -25,8 +25,9 @@ def main() -> None:
         vcpus=1,
         disk_mib=1024,
     )
-    rows = uvloop.run(_clones())
+    rows, (ping_s, channel_bytes_s) = uvloop.run(_clones())
     rows += doors.rows()
+    rows += node.rows(ping_s, channel_bytes_s)
     text = f"{host_facts()}\n\n{table(rows)}\n"
     print(text)
     results = ROOT / "results" / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.md"
@@ -37,13 +38,14 @@ def main() -> None:
         readme.write_text(MARKS.sub(lambda m: f"{m[1]}{text}{m[2]}", readme.read_text()))
 
 
-async def _clones() -> list[Row]:
+async def _clones() -> tuple[list[Row], tuple[float, float]]:
     async with clones.bench() as parts:
-        return [
+        rows = [
             *await clones.clone_rows(parts),
             *await clones.exec_rows(parts),
             await clones.burst_row(parts),
         ]
+        return rows, await clones.channel_facts(parts)
 
 
 if __name__ == "__main__":

@@ -136,6 +136,26 @@ async def exec_rows(parts: Bench) -> list[Row]:
     ]
 
 
+async def channel_facts(parts: Bench, size_mib: int = 128) -> tuple[float, float]:
+    """Seconds of a ping, and bytes a second that a file is read with, on the bare channel."""
+    vm = await parts.factory.prepare(parts.template)
+    await parts.factory.bring_up(vm)
+    try:
+        (ping,) = await in_turn(31, lambda: _ping(vm))
+        path = "/workspace/big"
+        await _output(vm, ["/bin/sh", "-c", f"head -c {size_mib}M /dev/zero > {path}"])
+        started = time.perf_counter()
+        stream = vm.channel.open(
+            GuestPort.ENGINE, {"op": "read_file", "path": path, "stream": True}
+        )
+        size = 0
+        while (message := await stream.receive()) is not None:
+            size += len(message[1]) if message[0] != 1 else 0
+        return ping, size / (time.perf_counter() - started)
+    finally:
+        await parts.factory.destroy(vm)
+
+
 async def burst_row(parts: Bench, count: int = 16) -> Row:
     """Many clones at once, to identity confirmed."""
 

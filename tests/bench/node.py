@@ -123,11 +123,8 @@ class Node:
 
     def pull_rows(self, claim: dict[str, Any], channel_bytes_s: float) -> list[Row]:
         """A large tree pulled through the relay, and what the daemon grew by meanwhile."""
-        argv = [
-            "sh",
-            "-c",
-            f"mkdir /workspace/big; head -c {PULL_MIB}M /dev/zero >/workspace/big/f",
-        ]
+        script = f"mkdir /workspace/big; head -c {PULL_MIB}M /dev/zero >/workspace/big/f"
+        argv = ["sh", "-c", script]
         self.request("POST", f"/v1/sandboxes/{claim['id']}/exec", {"argv": argv}, claim["token"])
         before, peak = _rss(self._made.pid), 0
         with self.relay(claim) as link, link.makefile("rb", buffering=1 << 20) as lines:
