@@ -27,6 +27,7 @@ def main() -> None:
     )
     rows, (ping_s, channel_bytes_s) = uvloop.run(_clones())
     rows += doors.rows()
+    rows += c_inspect.rows()
     rows += node.rows(ping_s, channel_bytes_s)
     text = f"{host_facts()}\n\n{table(rows)}\n"
     print(text)

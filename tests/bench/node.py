@@ -38,8 +38,8 @@ def rows(ping_s: float, channel_bytes_s: float) -> list[Row]:
         claim = node.claim()
         found += [
             node.stat_row(claim, ping_s),
+            node.idle_row(claim),  # before the pull, whose freed memory would hide it
             *node.pull_rows(claim, channel_bytes_s),
-            node.idle_row(claim),
         ]
         node.release(claim)
         until(node.full)
