@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import uvloop
 
 from tests.bench import clones, doors, node
+from tests.bench.c_inspect import figures as c_inspect
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
 
