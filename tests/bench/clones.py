@@ -199,5 +199,10 @@ async def _output(vm: Vm, words: list[str]) -> str:
 
 
 def _private_memory(pid: int) -> int:
+    """Bytes that are this VMM's alone.
+
+    Clean pages are the template's memory and the program, shared with every other clone,
+    also while there is only one to map them.
+    """
     with open(f"/proc/{pid}/smaps_rollup") as file:
-        return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Private_"))
+        return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Private_Dirty"))
