@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
+from tests.support.engine import Engine, build_template
 from tests.support.frames import Frames
 
 pytestmark = pytest.mark.vm
@@ -54,3 +56,22 @@ def test_the_kernel_is_the_guests(frames: Frames, sandbox: int) -> None:
     release = frames.sh(sandbox, "uname -r").out.decode().strip()
     assert release
     assert release != platform.release()
+
+
+def test_a_clone_of_a_template_from_the_past_lives_in_the_present(
+    shared_engine: Engine, busybox_tree: Path
+) -> None:
+    """The warm-up turns the guest's clock back to 2001: what a clone of an old template finds."""
+    build_template(
+        "from-2001",
+        f"dir:{busybox_tree}",
+        memory_mib=128,
+        vcpus=1,
+        disk_mib=64,
+        warmup=["/bin/date", "-s", "@1000000000"],
+    )
+    with Frames(shared_engine.engine_socket) as frames:
+        sandbox = frames.create("from-2001").sandbox_id
+        before = int(time.time())
+        guest = int(frames.sh(sandbox, "date +%s").out)
+        assert before - 1 <= guest <= int(time.time()) + 1
