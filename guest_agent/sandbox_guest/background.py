@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from sandbox_guest.framing import FrameKind
-from sandbox_guest.pipes import Feeder, Pump
+from sandbox_guest.pipes import Feeder, Pump, reading
 from sandbox_guest.process import Command, Launcher, resize
 from sandbox_guest.ring import CAPACITY, Ring
 from sandbox_guest.stream import BULK_MAX, Stream
@@ -41,7 +41,8 @@ class Background:
         self._pumps: list[Pump] = []
         for fd, kind in ((started.stdout, FrameKind.STDOUT), (started.stderr, FrameKind.STDERR)):
             if fd >= 0:
-                self._pumps.append(Pump(fd, self._room, self._giver(kind), self._output_ended))
+                read = reading(self._room, self._giver(kind))
+                self._pumps.append(Pump(fd, read, self._output_ended))
         self.over = False
 
     @property

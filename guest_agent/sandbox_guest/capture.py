@@ -7,9 +7,8 @@ import contextlib
 from dataclasses import dataclass
 
 from sandbox_guest.cgroups import Cgroups
-from sandbox_guest.pipes import Pump
+from sandbox_guest.pipes import Pump, always, reading
 from sandbox_guest.process import Command, Launcher, Process
-from sandbox_guest.stream import BULK_MAX
 
 _ERRORS_MAX = 64 << 10
 DRAIN_S = 2.0
@@ -53,8 +52,8 @@ async def capture(
         err.extend(data[: _ERRORS_MAX - len(err)])
 
     pumps = (
-        Pump(started.stdout, lambda: BULK_MAX, took_out, lambda: closed[0].set_result(None)),
-        Pump(started.stderr, lambda: BULK_MAX, took_err, lambda: closed[1].set_result(None)),
+        Pump(started.stdout, reading(always, took_out), lambda: closed[0].set_result(None)),
+        Pump(started.stderr, reading(always, took_err), lambda: closed[1].set_result(None)),
     )
     process.on_exit = lambda: closed[2].set_result(None)
     try:

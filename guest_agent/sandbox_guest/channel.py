@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from sandbox_guest import framing
 from sandbox_guest import mux as wire
 from sandbox_guest.framing import FramingError, parse_control
 from sandbox_guest.mux import Mux, Role
 from sandbox_guest.stream import Stream
 from sandbox_guest.tasks import log
 
+_HEADERS = wire.HEADER.size + framing.HEADER.size
+
 
 class ByteLink(Protocol):
     """What carries the channel; `link.Link` is the real one."""
 
-    def start(self, receive: Callable[[bytes], None], lost: Callable[[], None]) -> None:
+    def start(
+        self, receive: Callable[[bytes | memoryview], None], lost: Callable[[], None]
+    ) -> None:
         """Hand every chunk to `receive`; call `lost` each time the host closed its end."""
 
     def send(self, chunks: list[bytes]) -> None:
         """Write `chunks`, in order, after what was sent before."""
+
+    def send_buffer(self, buffer: memoryview) -> None:
+        """The same for a buffer that is used again after the call."""
 
     def discard(self) -> None:
         """Forget what has not been written."""
@@ -55,6 +63,7 @@ class Channel:
         self._accept = accept
         self._streams: dict[int, Stream] = {}
         self._handling = False
+        self._frame = memoryview(bytearray(wire.HEADER.size + wire.MAX_PAYLOAD))
 
     def start(self) -> None:
         """Begin to read the link."""
@@ -76,6 +85,26 @@ class Channel:
             if chunks:
                 self._link.send(chunks)
 
+    def send_bulk_from(self, stream: int, kind: int, fill: Callable[[memoryview], int]) -> int:
+        """Send what `fill` reads into a frame, without a copy; how much that was.
+
+        The stream has credit for a whole frame.
+        """
+        size = fill(self._frame[_HEADERS:])
+        if not size:
+            return 0
+        self._frame[wire.HEADER.size : _HEADERS] = framing.HEADER.pack(kind, size)
+        header = self.mux.reserve(stream, framing.HEADER.size + size)
+        assert header is not None
+        self._frame[: wire.HEADER.size] = header
+        whole = self._frame[: _HEADERS + size]
+        if self._handling or self.mux.quiet:
+            self.mux.put(bytes(whole))
+        else:
+            self.flush()
+            self._link.send_buffer(whole)
+        return size
+
     def finish(self, stream: int) -> None:
         """End our direction of `stream`."""
         self.mux.finish(stream)
@@ -88,7 +117,7 @@ class Channel:
         self._streams.pop(stream, None)
         self.flush()
 
-    def _receive(self, data: bytes) -> None:
+    def _receive(self, data: bytes | memoryview) -> None:
         self._handling = True
         try:
             for event in self.mux.receive(data):

@@ -8,6 +8,7 @@ them open, or the reader is slow); then its cgroup is killed.  It dies with its 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from sandbox_guest.framing import FrameKind
 from sandbox_guest.pipes import Feeder, Pump
 from sandbox_guest.process import Command, Launcher, resize
-from sandbox_guest.stream import BULK_MAX, Stream
+from sandbox_guest.stream import Stream
 
 DRAIN_S = 2.0
 
@@ -118,28 +119,35 @@ class Foreground:
     def _start_pump(self, output: _Output, fd: int, kind: FrameKind) -> None:
         if fd < 0:
             return
-        stream = self._stream
 
-        def room() -> int:
-            return stream.room() if output.left != 0 else BULK_MAX
+        def read(fd: int, most: int) -> int | None:
+            return self._read(output, kind, fd, most)
 
-        def give(data: bytes) -> None:
-            self._give(output, kind, data)
-
-        output.pump = Pump(fd, room, give, self._ended)
+        output.pump = Pump(fd, read, self._ended)
         self._open += 1
 
-    def _give(self, output: _Output, kind: FrameKind, data: bytes) -> None:
-        output.total += len(data)
+    def _read(self, output: _Output, kind: FrameKind, fd: int, most: int) -> int | None:
+        if output.left == 0:
+            data = os.read(fd, most)  # of the rest only the size is wanted
+            self._count(output, len(data))
+            return len(data)
+        stream = self._stream
+        if not stream.room():
+            return None
+        if output.left is not None and output.left < most:
+            most = output.left
+        size = stream.send_bulk_from(kind, lambda view: os.readv(fd, (view[:most],)))
+        if output.left is not None:
+            output.left -= size
+        self._count(output, size)
+        return size
+
+    def _count(self, output: _Output, size: int) -> None:
+        output.total += size
         limit = self._limits.max_output
         if limit is not None and output.total > limit and not self._truncated:
             self._truncated = True
             self.process.kill()
-        if output.left is not None:
-            data = data[: output.left]
-            output.left -= len(data)
-        if data:
-            self._stream.send_bulk(kind, data)
 
     def _resume(self) -> None:
         for output in (self._out, self._err):

@@ -87,7 +87,10 @@ class FrameDecoder:
         self._left = 0  # bytes of a bulk message still to come
 
     def feed(self, data: bytes) -> list[Message]:
-        """Absorb `data`; return what it completed.  A raise ends the stream."""
+        """Absorb `data`; return what it completed.  A raise ends the stream.
+
+        Bulk is a view of `data` if that was one (`mux.Data`); control is always bytes.
+        """
         kept = self._buffer
         if kept:
             kept += data
@@ -131,5 +134,5 @@ class FrameDecoder:
         self._need += size
         if len(data) < body + size:
             return at
-        messages.append((FrameKind.CONTROL, data[body : body + size]))
+        messages.append((FrameKind.CONTROL, bytes(data[body : body + size])))
         return body + size

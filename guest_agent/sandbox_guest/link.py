@@ -24,6 +24,7 @@ READ_MAX = 256 << 10
 _SEGMENTS = 64
 
 Segment = bytes | memoryview
+Receive = Callable[[Segment], None]
 
 
 def find_port(name: str) -> str | None:
@@ -44,7 +45,7 @@ class Link:
         os.set_blocking(fd, False)
         self._fd = fd
         self._loop = asyncio.get_running_loop()
-        self._receive: Callable[[bytes], None] = lambda _: None
+        self._receive: Receive = lambda _: None
         self._lost: Callable[[], None] = lambda: None
         self._pending: list[Segment] = []
         self._bulk = False  # the last read was full: more is waiting
@@ -54,8 +55,11 @@ class Link:
         self._pages = [view[at : at + READ_PAGE] for at in range(0, READ_MAX, READ_PAGE)]
         self._revival = select.epoll()
 
-    def start(self, receive: Callable[[bytes], None], lost: Callable[[], None]) -> None:
-        """Hand every chunk to `receive`; call `lost` each time the host closed its end."""
+    def start(self, receive: Receive, lost: Callable[[], None]) -> None:
+        """Hand every chunk to `receive`; call `lost` each time the host closed its end.
+
+        A chunk may be a view of a buffer that is used again after the call.
+        """
         self._receive, self._lost = receive, lost
         self._loop.add_reader(self._fd, self._readable)
 
@@ -65,7 +69,7 @@ class Link:
         try:
             if self._bulk:
                 size = os.readv(self._fd, self._pages)
-                data = bytes(self._view[:size])
+                data: Segment = self._view[:size]
             else:
                 data = os.read(self._fd, READ_PAGE)
         except BlockingIOError:
@@ -106,6 +110,18 @@ class Link:
         self._pending = segments
         self._write()
         if self._pending:
+            self._loop.add_writer(self._fd, self._writable)
+
+    def send_buffer(self, buffer: memoryview) -> None:
+        """The same for a buffer that is used again after the call: what must wait is copied."""
+        if self._pending:
+            self._pending.append(bytes(buffer))
+            return
+        size = len(buffer)
+        self._pending = [buffer[at : at + WRITE_MAX] for at in range(0, size, WRITE_MAX)]
+        self._write()
+        if self._pending:
+            self._pending = [bytes(segment) for segment in self._pending]
             self._loop.add_writer(self._fd, self._writable)
 
     def discard(self) -> None:

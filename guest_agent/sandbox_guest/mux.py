@@ -30,6 +30,7 @@ from __future__ import annotations
 import enum
 import struct
 from dataclasses import dataclass
+from typing import cast
 
 HEADER = struct.Struct(">BBHII")
 MAGIC = bytes.fromhex("9b1ec0de5a4db0c5f00ddeadc4a11e57")
@@ -99,7 +100,10 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Bytes of `stream`, a piece at a time as they arrive; `grant()` them when done."""
+    """Bytes of `stream`, a piece at a time as they arrive; `grant()` them when done.
+
+    A view of what `receive()` was given, if that was a view: copy what outlives the call.
+    """
 
     stream: int
     data: bytes
@@ -278,14 +282,23 @@ class Mux:
             out.append(bytes(piece))
         return allowed
 
-    def send_message(self, stream: int, header: bytes, body: bytes) -> bool:
-        """Queue `header` and `body` as one frame, uncopied; False if credit lacks for both."""
-        size = len(header) + len(body)
+    def reserve(self, stream: int, size: int) -> bytes | None:
+        """Take credit for a frame of `size` bytes; its header, or None if credit lacks.
+
+        The caller writes header and payload itself, after everything taken so far.
+        """
         state = self._streams.get(stream)
         if state is None or state.finished or state.credit < size or size > MAX_PAYLOAD:
-            return False
+            return None
         state.credit -= size
-        self._out += (HEADER.pack(Kind.DATA, 0, 0, stream, size) + header, body)
+        return HEADER.pack(Kind.DATA, 0, 0, stream, size)
+
+    def send_message(self, stream: int, header: bytes, body: bytes) -> bool:
+        """Queue `header` and `body` as one frame, uncopied; False if credit lacks for both."""
+        frame = self.reserve(stream, len(header) + len(body))
+        if frame is None:
+            return False
+        self._out += (frame + header, body)
         return True
 
     def credit(self, stream: int) -> int:
@@ -322,6 +335,10 @@ class Mux:
         if self._streams.pop(stream, None) is not None:
             self._frame(Kind.RESET, stream, message.encode()[:512])
 
+    def put(self, frame: bytes) -> None:
+        """Queue a frame whose header `reserve()` gave."""
+        self._out.append(frame)
+
     def take(self) -> list[bytes]:
         """What to write to the link now, in order."""
         out, self._out = self._out, []
@@ -329,7 +346,7 @@ class Mux:
 
     # -- receiving ---------------------------------------------------------------
 
-    def receive(self, data: bytes) -> list[Event]:
+    def receive(self, data: bytes | memoryview) -> list[Event]:
         """Absorb bytes of the link; return what they meant.
 
         A broken frame ends the epoch: the list then holds `Lost`, and what follows in
@@ -357,21 +374,22 @@ class Mux:
                     events.append(Lost(str(error)))
                     continue
             else:
+                data = bytes(data)  # as it is, if it is not a view
                 at = self._find_greeting(data, at, events)
             if at == start and self._need > end - at:
                 kept += data[at:]
                 break
         return events
 
-    def _take_bulk(self, data: bytes, at: int, events: list[Event]) -> int:
+    def _take_bulk(self, data: bytes | memoryview, at: int, events: list[Event]) -> int:
         size = min(self._bulk_left, len(data) - at)
         self._bulk_left -= size
         if self._bulk_stream in self._streams:
             piece = data if size == len(data) else data[at : at + size]
-            events.append(Data(self._bulk_stream, piece))
+            events.append(Data(self._bulk_stream, cast("bytes", piece)))  # see `Data`
         return at + size
 
-    def _take_frame(self, data: bytes, at: int, events: list[Event]) -> int:
+    def _take_frame(self, data: bytes | memoryview, at: int, events: list[Event]) -> int:
         """Where the next frame starts; `at` itself if `_need` bytes are not here yet."""
         body = at + HEADER.size
         self._need = HEADER.size
@@ -393,7 +411,7 @@ class Mux:
         end = body + length
         if len(data) < end:
             return at
-        self._control(Kind(kind), port, stream, data[body:end], events)
+        self._control(Kind(kind), port, stream, bytes(data[body:end]), events)
         return end
 
     def _begin_bulk(self, stream: int, length: int) -> None:

@@ -13,27 +13,31 @@ from sandbox_guest.stream import BULK_MAX
 
 _PIPE_DEFAULT = 64 << 10
 _PIPE_BULK = 1 << 20
+_BURST_S = 0.003  # reads closer together than this
+_BURST_READS = 8  # and as many as this in a row are a burst
+_GATHER_S = 0.001
+
+
+Read = Callable[[int, int], int | None]
+"""`read(fd, most)` disposes of up to `most` bytes of `fd` and returns how many; 0 is the end
+and None that there is no room for any."""
 
 
 class Pump:
-    """Reads `fd` into `give(data)` as far as `room()` says; `ended()` at its end.
+    """Has `fd` read whenever there is something; `ended()` at its end.
 
     The end is told once, not after `close()`.  The pump owns `fd`.
     """
 
-    __slots__ = ("_ended", "_give", "_loop", "_paused", "_room", "_size", "fd")
+    __slots__ = ("_burst", "_ended", "_last", "_loop", "_paused", "_read", "_size", "fd")
 
-    def __init__(
-        self,
-        fd: int,
-        room: Callable[[], int],
-        give: Callable[[bytes], None],
-        ended: Callable[[], None],
-    ) -> None:
+    def __init__(self, fd: int, read: Read, ended: Callable[[], None]) -> None:
         self.fd = fd
-        self._room, self._give, self._ended = room, give, ended
+        self._read, self._ended = read, ended
         self._size = _PIPE_DEFAULT
         self._paused = False
+        self._burst = 0
+        self._last = 0.0
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._readable)
 
@@ -53,30 +57,66 @@ class Pump:
             self._paused = False
 
     def _readable(self) -> None:
-        room = self._room()
-        if room <= 0:
-            self._paused = True
-            self._loop.remove_reader(self.fd)
-            return
         try:
-            data = os.read(self.fd, min(room, self._size))
+            size = self._read(self.fd, self._size)
         except BlockingIOError:
             return
         except OSError:  # EIO: the last process left the terminal
-            data = b""
-        if not data:
-            self.close()
-            self._ended()
-            return
-        if len(data) == _PIPE_DEFAULT and self._size == _PIPE_DEFAULT:
-            self._grow()
-        self._give(data)
+            size = 0
+        if size is None:
+            self._pause()
+        elif size == 0:
+            if self.fd >= 0:
+                self.close()
+                self._ended()
+        elif size >= _PIPE_DEFAULT:
+            self._burst = 0
+            if self._size == _PIPE_DEFAULT:
+                self._grow()
+        else:
+            self._gather()
+
+    def _pause(self) -> None:
+        self._paused = True
+        self._loop.remove_reader(self.fd)
 
     def _grow(self) -> None:
         """A command that fills its pipe gets a larger one: fewer switches to and fro."""
         self._size = BULK_MAX
         with contextlib.suppress(OSError):
             fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, _PIPE_BULK)
+
+    def _gather(self) -> None:
+        """A command that writes little by little without pause is let write for a moment.
+
+        Or each of its writes would wake us, and each wake costs more than the bytes.
+        """
+        now = self._loop.time()
+        self._burst = self._burst + 1 if now - self._last < _BURST_S else 0
+        self._last = now
+        if self._burst >= _BURST_READS and self.fd >= 0 and not self._paused:
+            self._pause()
+            self._loop.call_later(_GATHER_S, self.resume)
+
+
+def always() -> int:
+    """Room for whatever comes."""
+    return BULK_MAX
+
+
+def reading(room: Callable[[], int], give: Callable[[bytes], None]) -> Read:
+    """Reads into `give(data)` as far as `room()` says."""
+
+    def read(fd: int, most: int) -> int | None:
+        most = min(room(), most)
+        if not most:
+            return None
+        data = os.read(fd, most)
+        if data:
+            give(data)
+        return len(data)
+
+    return read
 
 
 class Feeder:
@@ -106,8 +146,9 @@ class Feeder:
             self._wrote(len(data))
             return
         waiting = bool(self._pending)
-        self._pending.append(data)
+        self._pending.append(bytes(data) if waiting else data)
         if not waiting and not self._flush():
+            self._pending[0] = bytes(self._pending[0])  # it may be a view of the link's buffer
             self._loop.add_writer(self._fd, self._writable)
 
     def finish(self) -> None:

@@ -19,10 +19,9 @@ import termios
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from sandbox_guest.pipes import Feeder, Pump
+from sandbox_guest.pipes import Feeder, Pump, always, reading
 from sandbox_guest.process import Command, Launcher, Started
 from sandbox_guest.spawn import SpawnFailed
-from sandbox_guest.stream import BULK_MAX
 
 IDLE_S = 1800.0
 _CANCEL_S = 2.0
@@ -62,7 +61,7 @@ class Shell:
         os.set_blocking(self._output, False)
         self._paused = False
         self._loop.add_reader(self._output, self._readable)
-        self._codes = Pump(started.stderr, lambda: BULK_MAX, self._code_arrived, lambda: None)
+        self._codes = Pump(started.stderr, reading(always, self._code_arrived), lambda: None)
         self._line = b""
         self._token = os.urandom(8).hex()
         self._waiting: deque[Run] = deque()

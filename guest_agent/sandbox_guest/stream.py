@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -31,6 +32,9 @@ class Outlet(Protocol):
 
     def flush(self) -> None:
         """Write what the mux has queued, unless a flush is about to happen anyway."""
+
+    def send_bulk_from(self, stream: int, kind: int, fill: Callable[[memoryview], int]) -> int:
+        """Send what `fill` reads into a frame, without a copy; how much that was."""
 
     def finish(self, stream: int) -> None:
         """End our direction of `stream`."""
@@ -109,6 +113,32 @@ class Stream:
             self._put(head)
             self._put(data)
         self._outlet.flush()
+
+    def send_bulk_from(self, kind: FrameKind, fill: Callable[[memoryview], int]) -> int:
+        """Send what `fill` reads into at most `BULK_MAX` bytes; there must be `room()`.
+
+        Returns what `fill` did: how much that was.
+        """
+        return self._outlet.send_bulk_from(self.number, kind, fill)
+
+    async def send_file(self, kind: FrameKind, fd: int, offset: int, most: int | None) -> int:
+        """Send a file from `offset`, at most `most` bytes of it; how much that was.
+
+        Raises `StreamGone`, `OSError`.
+        """
+        sent = 0
+
+        def fill(view: memoryview) -> int:
+            left = len(view) if most is None else min(len(view), most - sent)
+            return os.preadv(fd, (view[:left],), offset + sent)
+
+        while most is None or sent < most:
+            await self.drain()
+            size = self.send_bulk_from(kind, fill)
+            if not size:
+                break
+            sent += size
+        return sent
 
     async def drain(self) -> None:
         """Wait until bulk may be sent.  Raises `StreamGone`."""
@@ -219,8 +249,8 @@ class Stream:
     def listen(self, sink: Callable[[int, bytes], None] | None) -> None:
         """Give every message from here on, those waiting included, to `sink`; None to stop.
 
-        The sink disposes of control messages at once and of bulk by `grant()`.  The end
-        of the stream is the message `(0, b"")`.
+        The sink disposes of control messages at once and of bulk by `grant()`; bulk that
+        it keeps it must copy, for it may be a view.  The end is the message `(0, b"")`.
         """
         self._sink = sink
         self.grant(self._held)
@@ -237,11 +267,14 @@ class Stream:
         except FramingError as error:
             self.reset(str(error))
             return
-        for message in messages:
-            self._queued += len(message[1])
-            self._messages.append(message)
+        for kind, body in messages:
+            self._queued += len(body)
+            if self._sink is not None and not self._messages:
+                self._hand_over(kind, body)
+            else:
+                self._messages.append((kind, bytes(body)))  # it may be a view of the link's buffer
         self.grant(0)  # headers, and what a long control message has so far
-        if messages:
+        if self._messages:
             self._deliver()
 
     def peer_finished(self) -> None:
@@ -276,12 +309,17 @@ class Stream:
 
     def _deliver(self) -> None:
         while self._messages and self._sink is not None:
-            kind, body = self._next()
-            if kind == FrameKind.CONTROL:
-                self.grant(len(body))
-            self._sink(kind, body)
+            self._hand_over(*self._messages.popleft())
         if self._messages:
             self._notify()
+
+    def _hand_over(self, kind: int, body: bytes) -> None:
+        assert self._sink is not None
+        self._queued -= len(body)
+        self._out_there += len(body)
+        if kind == FrameKind.CONTROL:
+            self.grant(len(body))
+        self._sink(kind, body)
 
     def _notify(self) -> None:
         if self._waiter is not None and not self._waiter.done():

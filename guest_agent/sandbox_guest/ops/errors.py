@@ -10,6 +10,7 @@ from sandbox_guest.fields import BadField
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import IdentityError
 from sandbox_guest.spawn import STEP_CWD, STEP_EXEC, SpawnFailed
+from sandbox_guest.upload import InputCut
 
 
 class Status(enum.IntEnum):
@@ -53,7 +54,7 @@ def as_op_error(error: Exception) -> OpError | None:
             return error
         case SpawnFailed():
             return OpError(_spawn_status(error), str(error))
-        case BadField() | NoSuchUser() | IdentityError():
+        case BadField() | NoSuchUser() | IdentityError() | InputCut():
             return OpError(Status.BAD_REQUEST, str(error))
         case OSError():
             words = error.strerror or str(error)

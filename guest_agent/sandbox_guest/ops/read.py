@@ -10,7 +10,7 @@ from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control, FrameKind
 from sandbox_guest.ops.errors import OpError, Status
 from sandbox_guest.ops.paths import folder_of
-from sandbox_guest.stream import BULK_MAX, Stream
+from sandbox_guest.stream import Stream
 from sandbox_guest.trees import kind_of
 
 MAX_FILE = 4 << 20
@@ -21,25 +21,17 @@ MAX_ENTRIES = 20_000
 async def read_file(agent: Agent, stream: Stream, request: Control) -> Control:
     """The file from `offset`, at most `max_bytes`; `size` is the whole file's."""
     offset = fields.number(request, "offset", 0)
-    bound = None if fields.flag(request, "stream") else MAX_FILE
-    asked = fields.optional(request, "max_bytes", int)
-    left = min(bound for bound in (bound, asked) if bound is not None) if bound or asked else None
+    most = fields.number(request, "max_bytes", 0) or None
+    if not fields.flag(request, "stream"):
+        most = min(most or MAX_FILE, MAX_FILE)
     with folder_of(agent, request) as (folder, path):
         fd = folder.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         status = os.fstat(fd)
         if not modes.S_ISREG(status.st_mode):
             raise OpError(Status.IO, f"{request['path']}: is not a regular file")
-        while left is None or left > 0:
-            await stream.drain()
-            size = min(stream.room(), BULK_MAX)
-            data = os.pread(fd, size if left is None else min(size, left), offset)
-            if not data:
-                break
-            offset += len(data)
-            left = None if left is None else left - len(data)
-            stream.send_bulk(FrameKind.DATA, data)
-        more = left == 0 and bool(os.pread(fd, 1, offset))
+        sent = await stream.send_file(FrameKind.DATA, fd, offset, most)
+        more = sent == most and bool(os.pread(fd, 1, offset + sent))
     finally:
         os.close(fd)
     return {"type": "done", "size": status.st_size, "truncated": more}

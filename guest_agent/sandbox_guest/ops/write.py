@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import AsyncIterator
+from collections.abc import Callable
+from functools import partial
 
 from sandbox_guest import fields, trees
 from sandbox_guest.agent import Agent
 from sandbox_guest.confine import Folder
-from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
+from sandbox_guest.framing import Control
 from sandbox_guest.ops.errors import OpError, Status
 from sandbox_guest.ops.paths import folder_of, is_root
 from sandbox_guest.ops.read import MAX_FILE
 from sandbox_guest.replace import Replacement, write_all
 from sandbox_guest.stream import Stream
+from sandbox_guest.upload import upload
 
 DONE: Control = {"type": "done"}
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY
@@ -27,26 +29,24 @@ async def write_file(agent: Agent, stream: Stream, request: Control) -> Control:
     what was appended already.
     """
     mode = _mode(request)
-    pieces = _data(stream, None if fields.flag(request, "stream") else MAX_FILE)
+    most = None if fields.flag(request, "stream") else MAX_FILE
+    exclusive = fields.flag(request, "excl")
     with folder_of(agent, request) as (folder, path):
         if not path:
             raise OpError(Status.IO, f"{request['path']}: is a directory")
         if fields.flag(request, "parents") and "/" in path:
             folder.make(path.rpartition("/")[0], 0o755, parents=True)
         if fields.flag(request, "append"):
-            await _append(folder, path, mode, pieces, exclusive=fields.flag(request, "excl"))
+            fd = _open_to_append(folder, path, mode, exclusive=exclusive)
+            await _append(stream, fd, most)
         else:
-            await _replace(folder, path, mode, pieces, exclusive=fields.flag(request, "excl"))
+            await _replace(stream, folder, path, mode, most, exclusive=exclusive)
     return DONE
 
 
-async def _append(
-    folder: Folder, path: str, mode: int | None, pieces: AsyncIterator[bytes], *, exclusive: bool
-) -> None:
-    fd = _open_to_append(folder, path, mode, exclusive=exclusive)
+async def _append(stream: Stream, fd: int, most: int | None) -> None:
     try:
-        async for piece in pieces:
-            write_all(fd, piece)
+        await upload(stream, _capped(partial(write_all, fd), most))
     finally:
         os.close(fd)
 
@@ -64,42 +64,37 @@ def _open_to_append(folder: Folder, path: str, mode: int | None, *, exclusive: b
 
 
 async def _replace(
-    folder: Folder, path: str, mode: int | None, pieces: AsyncIterator[bytes], *, exclusive: bool
+    stream: Stream,
+    folder: Folder,
+    path: str,
+    mode: int | None,
+    most: int | None,
+    *,
+    exclusive: bool,
 ) -> None:
     parent, name = folder.parent(path)
     try:
         if exclusive and _exists(parent, name):  # before the data; `commit` decides for good
             raise FileExistsError(errno.EEXIST, "File exists")
         with Replacement(parent, name, mode) as replacement:
-            async for piece in pieces:
-                replacement.write(piece)
+            await upload(stream, _capped(replacement.write, most))
             replacement.commit(exclusive=exclusive)
     finally:
         os.close(parent)
 
 
-async def _data(stream: Stream, most: int | None) -> AsyncIterator[bytes]:
-    """The request's bulk.  Raises `OpError` past `most` bytes and for an early end."""
+def _capped(take: Callable[[bytes], None], most: int | None) -> Callable[[bytes], None]:
+    """`take`, up to `most` bytes; then `OpError`."""
     total = 0
-    while (message := await stream.receive()) is not None:
-        kind, body = message
-        if kind == FrameKind.DATA:
-            total += len(body)
-            if most is not None and total > most:
-                raise OpError(Status.TOO_LARGE, f"more than {most} bytes")
-            yield body
-            continue
-        if kind == FrameKind.CONTROL and _op(body) == "data_end":
-            return
-        raise OpError(Status.BAD_REQUEST, "expected data or data_end")
-    raise OpError(Status.BAD_REQUEST, "the data ended without data_end")
 
+    def checked(data: bytes) -> None:
+        nonlocal total
+        total += len(data)
+        if most is not None and total > most:
+            raise OpError(Status.TOO_LARGE, f"more than {most} bytes")
+        take(data)
 
-def _op(body: bytes) -> object:
-    try:
-        return parse_control(body).get("op")
-    except FramingError as error:
-        raise OpError(Status.BAD_REQUEST, str(error)) from None
+    return checked
 
 
 def _exists(parent: int, name: str) -> bool:

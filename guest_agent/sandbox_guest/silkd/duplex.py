@@ -34,13 +34,16 @@ class Duplex:
         self._written = self._over = False
         stream = rpc.stream
         self._feeder = Feeder(writing, stream.grant, self._written_out)
-        self._pump = Pump(reading, stream.room, self._give, self._ended)
+        self._pump = Pump(reading, self._read, self._ended)
         stream.on_room = self._pump.resume
         stream.on_gone = self._close
         rpc.listen(self._take, self._feeder.finish, end_op="data_end")
 
-    def _give(self, data: bytes) -> None:
-        self._rpc.stream.send_bulk(FrameKind.DATA, data)
+    def _read(self, fd: int, most: int) -> int | None:
+        stream = self._rpc.stream
+        if not stream.room():
+            return None
+        return stream.send_bulk_from(FrameKind.DATA, lambda view: os.readv(fd, (view[:most],)))
 
     def _take(self, kind: int, data: bytes) -> None:
         if kind == FrameKind.DATA:

@@ -14,7 +14,7 @@ from sandbox_guest.pace import Pace
 from sandbox_guest.replace import Replacement
 from sandbox_guest.silkd.errors import bad_request
 from sandbox_guest.silkd.rpc import Rpc
-from sandbox_guest.stream import BULK_MAX
+from sandbox_guest.upload import upload
 
 BATCH = 4096
 DONE: Control = {"type": "done"}
@@ -43,8 +43,7 @@ async def write(rpc: Rpc) -> Control:
     parent = os.open(folder, _FOLDER)
     try:
         with Replacement(parent, name, mode) as replacement:
-            async for piece in rpc.data():
-                replacement.write(piece)
+            await upload(rpc.stream, replacement.write)
             replacement.commit()
     finally:
         os.close(parent)
@@ -58,9 +57,7 @@ async def read(rpc: Rpc) -> Control:
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise bad_request(f"{path}: is not a regular file")
-        while data := os.read(fd, BULK_MAX):
-            await rpc.stream.drain()
-            rpc.stream.send_bulk(FrameKind.DATA, data)
+        await rpc.stream.send_file(FrameKind.DATA, fd, 0, None)
     finally:
         os.close(fd)
     return DONE

@@ -17,14 +17,13 @@ from typing import Any
 
 from sandbox_guest import fields
 from sandbox_guest.framing import Control
-from sandbox_guest.pipes import Pump
+from sandbox_guest.pipes import Pump, always, reading
 from sandbox_guest.process import Command, Started
 from sandbox_guest.silkd.duplex import Duplex
 from sandbox_guest.silkd.errors import bad_request, not_found
 from sandbox_guest.silkd.execute import check_thawed
 from sandbox_guest.silkd.files import absolute
 from sandbox_guest.silkd.rpc import Rpc
-from sandbox_guest.stream import BULK_MAX
 
 UNUSED_S = 1800.0
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#-][A-Za-z0-9_+#.-]{0,63}")
@@ -39,7 +38,7 @@ class Server:
         self.taken = False
         self._process = started.process
         self._process.on_exit = self._exited
-        self._errors = Pump(started.stderr, lambda: BULK_MAX, lambda _: None, lambda: None)
+        self._errors = Pump(started.stderr, reading(always, lambda _: None), lambda: None)
         self._timer = asyncio.get_running_loop().call_later(UNUSED_S, self.kill)
 
     def serve(self, rpc: Rpc) -> None:

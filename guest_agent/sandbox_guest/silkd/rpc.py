@@ -7,15 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from sandbox_guest.agent import Agent
-from sandbox_guest.framing import Control, FrameKind, FramingError, control_text, parse_control
+from sandbox_guest.framing import Control, FrameKind, control_text
 from sandbox_guest.stream import Stream
-
-INPUT_OPS = frozenset(("stdin", "stdin_close", "data", "data_end"))
-"""Belong to the RPC in flight; outside one they are dropped."""
-
-
-class InputCut(Exception):
-    """The input ended before the frame that ends it: the stream ended, or a new request came."""
+from sandbox_guest.upload import INPUT_OPS, InputCut, op_of
 
 
 class Conversation(Protocol):
@@ -128,11 +122,3 @@ class Listener:
     def _end(self) -> None:
         ended, self._ended = self._ended, lambda: None
         ended()
-
-
-def op_of(body: bytes) -> object:
-    """The op of a control message; None for what is no message."""
-    try:
-        return parse_control(body).get("op")
-    except FramingError:
-        return None

@@ -21,9 +21,10 @@ from sandbox_guest.silkd import (
     watch,
 )
 from sandbox_guest.silkd.errors import INTERNAL, RpcError, as_rpc_error, bad_request, reply
-from sandbox_guest.silkd.rpc import INPUT_OPS, InputCut, Rpc
+from sandbox_guest.silkd.rpc import Rpc
 from sandbox_guest.stream import Stream, StreamGone
 from sandbox_guest.tasks import log, spawn
+from sandbox_guest.upload import INPUT_OPS, InputCut
 
 VERSION = 1
 
