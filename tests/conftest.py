@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine import CACHE, Engine, build_template, engine, left_behind
+from tests.support.node import ROOT, free_port
 
 BASE = "base"
 BASE_MEMORY_MIB = 256
@@ -61,5 +62,10 @@ def busybox_template(busybox_tree: Path) -> str:
 @pytest.fixture(scope="session")
 def shared_engine(base_template: str) -> Iterator[Engine]:
     """One running engine for tests that leave nothing behind: a pool of two of `base`."""
-    with engine(pools=[{"template": base_template, "warm": 2, "waiting": 1}]) as made:
+    with engine(
+        pools=[{"template": base_template, "warm": 2, "waiting": 1}],
+        listen=f"127.0.0.1:{free_port()}",
+        api_token=ROOT,
+        sizes={"tiny": {"cpus": 1, "memory_mib": BASE_MEMORY_MIB}},
+    ) as made:
         yield made

@@ -68,6 +68,8 @@ def environment(engine: Engine) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "SANDBOX_SOCKET": str(engine.engine_socket),
         "SANDBOX_GRPC_SOCKET": str(engine.grpc_socket),
+        "NODE": f"http://{engine.config['listen']}",
+        "TOKEN": engine.config["api_token"],
     }
 
 
