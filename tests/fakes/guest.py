@@ -176,6 +176,17 @@ class FakeGuest(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(data)
 
+    def memory(self) -> bytes:
+        """What another machine must be given to go on as this one."""
+        files = {path: content.decode() for path, content in self.files.items()}
+        return json.dumps({"env": self.env, "files": files}).encode()
+
+    def remember(self, memory: bytes) -> None:
+        """Go on as another machine did."""
+        state = json.loads(memory)
+        self.env = state["env"]
+        self.files = {path: content.encode() for path, content in state["files"].items()}
+
     @property
     def open_streams(self) -> int:
         """Operations under way."""

@@ -69,6 +69,7 @@ class FakeVault:
         self._folder = folder
         self._generation = 0
         self._templates: dict[str, FakeTemplate] = {}
+        self._generations: dict[tuple[str, str], FakeTemplate] = {}
         for name in names:
             self.publish(name)
 
@@ -76,8 +77,9 @@ class FakeVault:
         """Build `name`, anew if it is there already: what was verified of it has changed then."""
         self.remove(name)
         self._generation += 1
-        self._templates[name] = FakeTemplate(name, self._folder, self._generation)
-        return self._templates[name]
+        template = FakeTemplate(name, self._folder, self._generation)
+        self._templates[name] = self._generations[name, template.digest] = template
+        return template
 
     def remove(self, name: str) -> None:
         """Unpublish."""
@@ -89,3 +91,9 @@ class FakeVault:
         if name not in self._templates:
             raise TemplateNotFound(name)
         return self._templates[name]
+
+    async def generation(self, name: str, digest: str) -> FakeTemplate:
+        await self.steps.reach("open")
+        if (name, digest) not in self._generations:
+            raise TemplateNotFound(name)
+        return self._generations[name, digest]

@@ -28,6 +28,9 @@ class FakeProcess:
         self.start_ticks = pid * 100
         self.running = False
         """Its virtual CPUs run."""
+        self.disk = spec.disk
+        self.frozen: list[Path] = []
+        """Disks under it that change no more, the lowest first."""
         self.exited = asyncio.Event()
         self.guest = FakeGuest(spec.directory / CHANNEL)
         self._host = host
@@ -81,7 +84,8 @@ class FakeHost:
 class FakeMachine:
     """`ports.vmm.Machine`: one engine's hold on a process.
 
-    Steps: `start`, `pause`, `resume`, `kill`, `save_state`, `console_tail`, all of the driver.
+    Steps, all of the driver: `start`, `pause`, `resume`, `kill`, `save_state`, `save_memory`,
+    `load_memory`, `freeze_disk`, `console_tail`.
     """
 
     def __init__(self, process: FakeProcess, driver: FakeDriver) -> None:
@@ -112,6 +116,19 @@ class FakeMachine:
     async def save_state(self, fd: int) -> None:
         await self._reach("save_state")
         os.write(fd, DEVICE_STATE)
+
+    async def save_memory(self, fd: int) -> int:
+        await self._reach("save_memory")
+        return os.write(fd, self.process.guest.memory())
+
+    async def load_memory(self, fd: int) -> None:
+        await self._reach("load_memory")
+        self.process.guest.remember(os.pread(fd, os.fstat(fd).st_size, 0))
+
+    async def freeze_disk(self, disk: Path) -> None:
+        await self._reach("freeze_disk")
+        self.process.frozen.append(self.process.disk)
+        self.process.disk = disk
 
     async def kill(self) -> None:
         if self._driver.cut_off:

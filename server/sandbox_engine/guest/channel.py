@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from sandbox_guest import mux as wire
@@ -199,6 +199,8 @@ class Channel(asyncio.Protocol):
                 self.mux.reset(number, "nothing listens on this port")
             case wire.Lost(reason=reason):
                 self._fail_streams(f"the guest broke the protocol: {reason}")
+                if self._transport is not None:
+                    self._transport.abort()  # nothing can be opened on it any more
             case _:
                 pass
 
@@ -271,19 +273,36 @@ def _hello(epoch: int, identity: Identity | None) -> bytes:
     return json.dumps(hello).encode()
 
 
+class _Greeting(msgspec.Struct):
+    """What a guest answers, which is to be trusted as little as anything it says."""
+
+    protocol: int = 0
+    agent_version: str = ""
+    kernel: str = ""
+    boot_id: str = ""
+    clock_ns: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)] = 0
+    identity_confirmed: bool = False
+    error: str = ""
+
+
 def _welcome(body: bytes) -> Welcome:
     now = time.time_ns()
     try:
-        fields = json.loads(body)
-        if error := fields.get("error"):
-            raise GuestUnavailable(f"the guest refused its identity: {error}")
-        return Welcome(
-            protocol=fields["protocol"],
-            agent_version=fields["agent_version"],
-            kernel=fields["kernel"],
-            boot_id=fields["boot_id"],
-            identity_confirmed=fields["identity_confirmed"] is True,
-            clock_skew_ms=(fields["clock_ns"] - now) / 1e6,
+        greeting = msgspec.json.decode(body, type=_Greeting)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise GuestUnavailable(f"the guest's greeting cannot be read: {error}") from error
+    if greeting.error:
+        raise GuestUnavailable(f"the guest refused its identity: {greeting.error}")
+    if greeting.protocol != PROTOCOL:
+        raise GuestUnavailable(
+            f"the guest speaks protocol {greeting.protocol}, this engine {PROTOCOL}: "
+            "rebuild the template"
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise GuestUnavailable(f"the guest's greeting cannot be read: {error!r}") from error
+    return Welcome(
+        protocol=greeting.protocol,
+        agent_version=greeting.agent_version,
+        kernel=greeting.kernel,
+        boot_id=greeting.boot_id,
+        identity_confirmed=greeting.identity_confirmed,
+        clock_skew_ms=(greeting.clock_ns - now) / 1e6,
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from sandbox_engine.errors import EngineError, NoSpace, PoolExhausted
+from sandbox_engine.errors import EngineError, NoSpace, PoolExhausted, VmmError
 from sandbox_engine.model.demand import Demand
 from sandbox_engine.model.size import Size
 from sandbox_engine.observe.tasks import cancel, spawn
@@ -266,9 +266,10 @@ class Pool:
             async with self._budget:
                 vm = await self._brought_up()
         except EngineError as error:
-            self._creation_failed(error)
-            if not self._waiters:
-                await asyncio.sleep(RETRY_S)
+            await self._creation_failed(error)
+        except Exception as error:  # noqa: BLE001 - a fault here neither spins nor goes untold
+            _log.error("a VM's creation has a fault", template=self.template, exc_info=error)
+            await self._creation_failed(VmmError(f"the engine has a fault: {error!r}"))
         else:
             self._deliver(vm)
         finally:
@@ -341,7 +342,8 @@ class Pool:
             # Not at once: a template whose VMs all die must not spin.
             asyncio.get_running_loop().call_later(RETRY_S, self.kick)
 
-    def _creation_failed(self, error: EngineError) -> None:
+    async def _creation_failed(self, error: EngineError) -> None:
+        """Tell one waiter; pause where nobody waits."""
         self.status.failures += 1
         self.status.full = str(error) if isinstance(error, NoSpace) else ""
         _log.warning("cannot create a VM", template=self.template, error=str(error))
@@ -349,7 +351,9 @@ class Pool:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_exception(error)
-                return
+                break
+        if not self._waiters:
+            await asyncio.sleep(RETRY_S)
 
     def _discard(self, vm: Vm) -> None:
         spawn(self._factory.destroy(vm), name=f"discard {vm.name}")

@@ -15,14 +15,16 @@ MakeServices = Callable[..., Services]
 
 @pytest.fixture
 async def make_services(tmp_path: Path) -> AsyncIterator[MakeServices]:
-    """Makes an engine of settings of its own."""
+    """Makes an engine of settings of its own; its pool keeps `default_warm` and no VMM ahead."""
     made: list[Services] = []
 
     def make(**settings: Any) -> Services:
         folder = tmp_path / str(len(made))
         folder.mkdir()
-        made.append(Services(folder, **settings))
-        return made[-1]
+        services = Services(folder, **settings)
+        services.pool(warm=settings.get("default_warm", 0))
+        made.append(services)
+        return services
 
     yield make
     for services in made:
@@ -31,6 +33,6 @@ async def make_services(tmp_path: Path) -> AsyncIterator[MakeServices]:
 
 
 @pytest.fixture
-def services(make_services: MakeServices) -> Services:
+async def services(make_services: MakeServices) -> Services:
     """An engine that makes a VM when one is asked for."""
     return make_services()

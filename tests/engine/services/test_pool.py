@@ -50,7 +50,7 @@ async def test_an_empty_pool_says_so_at_once_and_counts_the_miss(services: Servi
 async def test_a_wait_that_ends_is_told_and_leaves_no_waiter(services: Services) -> None:
     held = services.steps.hold("start")
     pool = services.pool(warm=0)
-    with pytest.raises(PoolExhausted, match="within 0.01 s"):
+    with pytest.raises(PoolExhausted, match=r"within 0\.01 s"):
         await pool.take(0.01)
     held.release()
     await settle()
@@ -287,6 +287,15 @@ async def test_a_broken_template_does_not_spin(services: Services) -> None:
     services.steps.mend("start")
     await pool.ready()  # and then tries again by itself
     assert pool.counts()[0] == 1
+
+
+async def test_a_fault_in_the_engine_does_not_spin_and_is_told(services: Services) -> None:
+    services.steps.fail("start", lambda: RuntimeError("a fault"))
+    pool = services.pool(warm=0)
+    with pytest.raises(VmmError, match="a fault"):
+        await pool.take(60)
+    await turns(200)
+    assert services.steps.counts["start"] == 1
 
 
 async def services_idle(services: Services) -> None:
