@@ -121,6 +121,10 @@ class Node:
         path = f"/v1/sandboxes/{claim['id']}/release"
         assert self.request("POST", path, token=claim["token"]).status == 204
 
+    def release_by_id(self, sandbox: str) -> None:
+        """The operator takes it back."""
+        assert self.request("POST", f"/v1/sandboxes/{sandbox}/release").status == 204
+
     def upgrade(
         self, claim: Any, call: str = "agent", *, token: str = "", early: bytes = b""
     ) -> Relay:

@@ -16,11 +16,12 @@ TINY = {"cpus": 1, "memory_mib": BASE_MEMORY_MIB}
 
 @pytest.fixture(scope="module")
 def node(base_template: str) -> Iterator[Engine]:
-    """One engine whose node API listens; two warm VMs, and `tiny` is what they are."""
+    """One engine whose node API listens; two warm VMs, which are `tiny` and what clients that
+    name no size get."""
     with engine(
         listen=f"127.0.0.1:{free_port()}",
         api_token=ROOT,
-        sizes={"tiny": TINY},
+        sizes={"tiny": TINY, "small": TINY},
         pools=[{"template": base_template, "size": "tiny", "warm": 2}],
         audit_log=True,
     ) as made:
