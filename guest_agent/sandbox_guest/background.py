@@ -16,6 +16,7 @@ from sandbox_guest.ring import CAPACITY, Ring
 from sandbox_guest.stream import BULK_MAX, Stream
 
 DRAIN_S = 2.0
+_READ = 64 << 10  # at a time, so that a reader which holds never loses what is in the ring
 
 
 class Background:
@@ -94,7 +95,7 @@ class Background:
     # -- inside ------------------------------------------------------------------
 
     def _room(self) -> int:
-        return 0 if any(reader.holds() for reader in self._readers) else BULK_MAX
+        return 0 if any(reader.holds() for reader in self._readers) else _READ
 
     def _giver(self, kind: FrameKind) -> Callable[[bytes], None]:
         def give(data: bytes) -> None:
@@ -148,7 +149,7 @@ class Reader:
     def holds(self) -> bool:
         """The command must wait for this reader."""
         behind = self._source.ring.end - self._position
-        return self._holding and behind > CAPACITY - BULK_MAX
+        return self._holding and behind > CAPACITY - _READ
 
     def pump(self) -> None:
         """Send what there is, as far as there is room."""

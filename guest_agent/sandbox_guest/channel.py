@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from sandbox_guest import framing
+from sandbox_guest import events, framing
 from sandbox_guest import mux as wire
 from sandbox_guest.framing import FramingError, parse_control
 from sandbox_guest.mux import Mux, Role
@@ -126,40 +126,40 @@ class Channel:
             self._handling = False
             self.flush()
 
-    def _handle(self, event: wire.Event) -> None:
+    def _handle(self, event: events.Event) -> None:
         match event:
-            case wire.Data():
+            case events.Data():
                 if (stream := self._streams.get(event.stream)) is not None:
                     stream.feed(event.data)
                 else:
                     self.mux.grant(event.stream, len(event.data))
-            case wire.Writable():
+            case events.Writable():
                 if (stream := self._streams.get(event.stream)) is not None:
                     stream.writable()
-            case wire.Opened():
+            case events.Opened():
                 self._opened(event.stream, event.port)
-            case wire.Finished():
+            case events.Finished():
                 if (stream := self._streams.get(event.stream)) is not None:
                     stream.peer_finished()
                     self._forget_ended(event.stream)
-            case wire.WasReset():
+            case events.WasReset():
                 if (stream := self._streams.pop(event.stream, None)) is not None:
                     stream.lose()
             case _:
                 self._handle_epoch(event)
 
-    def _handle_epoch(self, event: wire.Event) -> None:
+    def _handle_epoch(self, event: events.Event) -> None:
         match event:
-            case wire.Hello():
+            case events.Hello():
                 self._hello(event)
-            case wire.Quiesce():
+            case events.Quiesce():
                 self._machine.quiesce()
                 self.mux.quiesced()
                 self._link.send(self.mux.take())
-            case wire.Resume():
+            case events.Resume():
                 self._machine.resume()
                 self.mux.resumed()
-            case wire.Lost():
+            case events.Lost():
                 log(f"channel lost: {event.reason}")
                 self._drop_streams()
 
@@ -171,7 +171,7 @@ class Channel:
         stream = self._streams[number] = Stream(self, number, port)
         accept(stream)
 
-    def _hello(self, event: wire.Hello) -> None:
+    def _hello(self, event: events.Hello) -> None:
         """A new epoch: whatever belongs to the old one dies before the workload may run."""
         self._drop_streams()
         self.mux.take()

@@ -89,7 +89,7 @@ class FrameDecoder:
     def feed(self, data: bytes) -> list[Message]:
         """Absorb `data`; return what it completed.  A raise ends the stream.
 
-        Bulk is a view of `data` if that was one (`mux.Data`); control is always bytes.
+        Bulk is a view of `data` if that was one (`events.Data`); control is always bytes.
         """
         kept = self._buffer
         if kept:

@@ -75,8 +75,7 @@ class Link:
         except BlockingIOError:
             return
         except OSError as error:
-            if error.errno not in (errno.EPIPE, errno.ECONNRESET):
-                raise
+            _check_hang_up(error)
             data = b""
         if data:
             self._bulk = len(data) >= READ_PAGE
@@ -117,12 +116,18 @@ class Link:
         if self._pending:
             self._pending.append(bytes(buffer))
             return
-        size = len(buffer)
-        self._pending = [buffer[at : at + WRITE_MAX] for at in range(0, size, WRITE_MAX)]
-        self._write()
-        if self._pending:
-            self._pending = [bytes(segment) for segment in self._pending]
-            self._loop.add_writer(self._fd, self._writable)
+        whole = len(buffer)
+        try:
+            size = os.writev(
+                self._fd, [buffer[at : at + WRITE_MAX] for at in range(0, whole, WRITE_MAX)]
+            )
+        except BlockingIOError:
+            size = 0
+        except OSError as error:
+            _check_hang_up(error)
+            return
+        if size < whole:
+            self.send([bytes(buffer[size:])])
 
     def discard(self) -> None:
         """Forget what has not been written."""
@@ -145,8 +150,7 @@ class Link:
             except BlockingIOError:
                 return
             except OSError as error:
-                if error.errno not in (errno.EPIPE, errno.ECONNRESET):
-                    raise
+                _check_hang_up(error)
                 self._pending = []  # the reader learns of the loss
                 return
             self._drop(size)
@@ -162,6 +166,12 @@ class Link:
         del pending[:whole]
         if size:
             pending[0] = memoryview(pending[0])[size:]
+
+
+def _check_hang_up(error: OSError) -> None:
+    """Raise what is not the host's going away."""
+    if error.errno not in (errno.EPIPE, errno.ECONNRESET):
+        raise error
 
 
 def _segments(chunks: list[bytes]) -> list[Segment]:

@@ -29,19 +29,35 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import dataclass
 from typing import cast
+
+from sandbox_guest.events import (
+    Data,
+    Event,
+    Finished,
+    Hello,
+    Lost,
+    Opened,
+    Quiesce,
+    Quiesced,
+    Resume,
+    Resumed,
+    WasReset,
+    Welcome,
+    Writable,
+)
 
 HEADER = struct.Struct(">BBHII")
 MAGIC = bytes.fromhex("9b1ec0de5a4db0c5f00ddeadc4a11e57")
 NONCE_SIZE = 16
-WINDOW = 2 << 20
+WINDOW = 4 << 20
 """Bytes of one stream that may be in flight in one direction."""
-GRANT = WINDOW // 2
-"""Credit is returned in pieces of this.  So a sender whose bytes were all disposed of has
-credit for this much at least, and may wait for it."""
-MAX_PAYLOAD = 1 << 18
-"""Largest payload of one frame: bounds how long a bulk stream can delay its neighbours."""
+GRANT = WINDOW // 4
+"""Credit is returned in pieces of this: a sender whose bytes were all disposed of has credit
+for all but one, and may wait for it."""
+MAX_PAYLOAD = 1 << 20
+"""Largest payload of one frame.  Large, because every frame costs an emulated guest as much as
+copying a hundred kilobytes; it bounds how long a bulk stream delays its neighbours (2 ms)."""
 MAX_CONTROL = 1024
 """Largest payload of a frame that is neither data nor a greeting."""
 MAX_GREETING = 1 << 20
@@ -73,105 +89,6 @@ class Role(enum.Enum):
 
 class MuxError(Exception):
     """The peer broke the protocol; the epoch is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hello:
-    """The host began an epoch (seen by the guest); answer with `welcome()`."""
-
-    nonce: bytes
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Welcome:
-    """The guest confirmed the epoch (seen by the host)."""
-
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The peer opened `stream` towards `port`."""
-
-    stream: int
-    port: int
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """Bytes of `stream`, a piece at a time as they arrive; `grant()` them when done.
-
-    A view of what `receive()` was given, if that was a view: copy what outlives the call.
-    """
-
-    stream: int
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Writable:
-    """The peer returned credit: `send()` accepts more on `stream`."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The peer will send no more on `stream`."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class WasReset:
-    """The peer ended `stream` in both directions."""
-
-    stream: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Quiesce:
-    """The host wants silence before a snapshot; answer with `quiesced()`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quiesced:
-    """The guest is silent and between frames."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """The host continues the epoch after a snapshot; answer with `resumed()`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """The guest continues."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The peer sent what no frame is.  Every stream is dead; a greeting starts anew."""
-
-    reason: str
-
-
-Event = (
-    Hello
-    | Welcome
-    | Opened
-    | Data
-    | Writable
-    | Finished
-    | WasReset
-    | Quiesce
-    | Quiesced
-    | Resume
-    | Resumed
-    | Lost
-)
 
 
 class _Stream:

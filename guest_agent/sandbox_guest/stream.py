@@ -138,6 +138,7 @@ class Stream:
             if not size:
                 break
             sent += size
+            await asyncio.sleep(0)  # a frame is long: others have their turn
         return sent
 
     async def drain(self) -> None:

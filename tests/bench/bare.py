@@ -17,6 +17,7 @@ from typing import Any
 
 from sandbox_engine.ports.templates import ReadyTemplate
 from sandbox_engine.vmm.qemu import argv
+from sandbox_guest import events
 from sandbox_guest import mux as wire
 
 
@@ -103,5 +104,5 @@ def _first_answer(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as link:
         dial(link, path)
         link.sendall(b"".join(mux.take()))
-        while not any(isinstance(event, wire.Welcome) for event in mux.receive(link.recv(65536))):
+        while not any(isinstance(event, events.Welcome) for event in mux.receive(link.recv(65536))):
             pass

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sandbox_engine.observe.tasks import spawn
+from sandbox_guest import events
 from sandbox_guest import mux as wire
 from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control, parse_control
 
@@ -206,38 +207,38 @@ class FakeGuest(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for event in self.mux.receive(data):
             match event:
-                case wire.Hello(nonce=nonce, body=body):
+                case events.Hello(nonce=nonce, body=body):
                     self._end_streams()
                     self.hellos.append(json.loads(body))
                     spawn(self._greet(nonce), name="fake greeting")
-                case wire.Opened(stream=number, port=port):
+                case events.Opened(stream=number, port=port):
                     self._streams[number] = GuestStream(self, number, port)
                     spawn(self._serve(self._streams[number]), name=f"fake stream {number}")
-                case wire.WasReset(stream=number):
+                case events.WasReset(stream=number):
                     if (gone := self._streams.pop(number, None)) is not None:
                         gone.die()
-                case wire.Quiesce():
+                case events.Quiesce():
                     self.mux.quiesced()
                     self.quiet = True
-                case wire.Resume():
+                case events.Resume():
                     self.quiet = False
                     self.mux.resumed()
-                case wire.Data() | wire.Finished() | wire.Writable():
+                case events.Data() | events.Finished() | events.Writable():
                     self._of_stream(event)
                 case _:
                     pass
         self.flush()
 
-    def _of_stream(self, event: wire.Data | wire.Finished | wire.Writable) -> None:
+    def _of_stream(self, event: events.Data | events.Finished | events.Writable) -> None:
         stream = self._streams.get(event.stream)
         if stream is None:
             return
         match event:
-            case wire.Data(data=data):
+            case events.Data(data=data):
                 stream.feed(data)
-            case wire.Finished():
+            case events.Finished():
                 stream.end()
-            case wire.Writable():
+            case events.Writable():
                 stream.writable()
 
     def flush(self) -> None:

@@ -15,7 +15,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from sandbox_guest import mux as wire
+from sandbox_guest import events
 from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control, parse_control
 from sandbox_guest.mux import Mux, Role
 
@@ -203,30 +203,30 @@ class Host:
             self._handle(event)
         self.flush()
 
-    def _handle(self, event: wire.Event) -> None:
+    def _handle(self, event: events.Event) -> None:
         match event:
-            case wire.Welcome():
+            case events.Welcome():
                 self._welcome.set_result(json.loads(event.body))
-            case wire.Quiesced():
+            case events.Quiesced():
                 self.quiesced.set()
-            case wire.Resumed():
+            case events.Resumed():
                 self.resumed.set()
-            case wire.Lost():
+            case events.Lost():
                 self._end_epoch(event.reason)
-            case wire.Opened():
+            case events.Opened():
                 stream = self.streams[event.stream] = HostStream(self, event.stream)
                 self.accepted.put_nowait((event.port, stream))
-            case wire.Data() | wire.Writable() | wire.Finished() | wire.WasReset():
+            case events.Data() | events.Writable() | events.Finished() | events.WasReset():
                 if (known := self.streams.get(event.stream)) is not None:
                     self._of_stream(known, event)
 
-    def _of_stream(self, stream: HostStream, event: wire.Event) -> None:
+    def _of_stream(self, stream: HostStream, event: events.Event) -> None:
         match event:
-            case wire.Data():
+            case events.Data():
                 stream.feed(event.data)
-            case wire.Finished():
+            case events.Finished():
                 stream.ended = True
-            case wire.WasReset():
+            case events.WasReset():
                 stream.gone = event.message
         stream.changed.set()
 

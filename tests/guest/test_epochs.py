@@ -188,7 +188,7 @@ class Recorder:
         self._host, self._bytes = host, b""
         self._receive = host.mux.receive
 
-        def receive(data: bytes) -> Any:
+        def receive(data: bytes | memoryview) -> Any:
             self._bytes += data
             return self._receive(data)
 

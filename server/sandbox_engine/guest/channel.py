@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
+from sandbox_guest import events
 from sandbox_guest import mux as wire
 from sandbox_guest.framing import control
 
@@ -169,35 +170,35 @@ class Channel(asyncio.Protocol):
         """Bytes of the link arrived."""
         for event in self.mux.receive(data):
             match event:
-                case wire.Data(stream=number):
+                case events.Data(stream=number):
                     if (stream := self._streams.get(number)) is not None:
                         stream.feed(event.data)
                     else:
                         self.mux.grant(number, len(event.data))
-                case wire.Finished(stream=number):
+                case events.Finished(stream=number):
                     if (stream := self._streams.pop(number, None)) is not None:
                         stream.end()
                         self.mux.finish(number)
-                case wire.Writable(stream=number):
+                case events.Writable(stream=number):
                     if (stream := self._streams.get(number)) is not None:
                         stream.writable()
                 case _:
                     self._rare(event)
         self.flush()
 
-    def _rare(self, event: wire.Event) -> None:
+    def _rare(self, event: events.Event) -> None:
         match event:
-            case wire.WasReset(stream=number, message=message):
+            case events.WasReset(stream=number, message=message):
                 if (stream := self._streams.pop(number, None)) is not None:
                     stream.fail(message or "the guest ended the operation")
-            case wire.Welcome(body=body):
+            case events.Welcome(body=body):
                 self._answered(body)
-            case wire.Quiesced() | wire.Resumed():
+            case events.Quiesced() | events.Resumed():
                 self._answered(b"")
-            case wire.Opened(stream=number):
+            case events.Opened(stream=number):
                 # No door is served on this channel; the guest learns it at once.
                 self.mux.reset(number, "nothing listens on this port")
-            case wire.Lost(reason=reason):
+            case events.Lost(reason=reason):
                 self._fail_streams(f"the guest broke the protocol: {reason}")
                 if self._transport is not None:
                     self._transport.abort()  # nothing can be opened on it any more

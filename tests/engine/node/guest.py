@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sandbox_engine.observe.tasks import spawn
+from sandbox_guest import events
 from sandbox_guest import mux as wire
 from sandbox_guest.framing import (
     FrameDecoder,
@@ -149,21 +150,21 @@ class Guest(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for event in self.mux.receive(data):
             match event:
-                case wire.Hello(nonce=nonce, body=body):
+                case events.Hello(nonce=nonce, body=body):
                     self._greet(nonce, json.loads(body))
-                case wire.Opened(stream=number, port=port):
+                case events.Opened(stream=number, port=port):
                     stream = self.streams[number] = GuestStream(self, number, port)
                     spawn(self._serve(stream), name=f"guest stream {number}")
-                case wire.Data(stream=number):
+                case events.Data(stream=number):
                     if number in self.streams:
                         self.streams[number].feed(event.data)
-                case wire.Finished(stream=number):
+                case events.Finished(stream=number):
                     if number in self.streams:
                         self.streams[number].end()
-                case wire.Writable(stream=number):
+                case events.Writable(stream=number):
                     if number in self.streams:
                         self.streams[number].writable()
-                case wire.WasReset(stream=number):
+                case events.WasReset(stream=number):
                     if (gone := self.streams.pop(number, None)) is not None:
                         gone.die()
                 case _:
