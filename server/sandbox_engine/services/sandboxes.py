@@ -19,6 +19,7 @@ from sandbox_engine.errors import (
     EngineError,
     GuestUnavailable,
     InvalidArgument,
+    NoSpace,
     PermissionDenied,
     SandboxNotFound,
     StateConflict,
@@ -280,24 +281,32 @@ class Sandboxes:
     async def _resume(self, live: Live) -> None:
         async with self._finishing(live):
             await live.vm.machine.resume()
-            if live.vm.guest is None:  # adopted while it was paused
-                await self._factory.reconnect(live.vm)
-            await live.vm.channel.set_clock()
+            try:
+                if live.vm.guest is None:  # adopted while it was paused
+                    await self._factory.reconnect(live.vm)
+                await live.vm.channel.set_clock()
+            except EngineError:
+                with suppress(VmmError):
+                    await live.vm.machine.pause()  # a failed step leaves it as it was
+                raise
             live.sandbox.resumed_at = self._clock.now()
 
     @asynccontextmanager
     async def _finishing(self, live: Live) -> AsyncIterator[None]:
         """Leave a transitional state by how the step inside ended."""
+        failure: EngineError | None = None
         try:
             yield
-        except EngineError:
-            self._step(live, Input.STEP_FAILED)
-            raise
-        self._step(live, Input.DONE)
-        if live.sandbox.state is State.FAILED:
-            raise GuestUnavailable(f"sandbox {live.sandbox.id} failed: {live.sandbox.failure}")
-        if live.sandbox.state in (State.DESTROYING, State.DESTROYED):
-            raise StateConflict(have=live.sandbox.state.value, given="finish this step of")
+        except EngineError as error:
+            failure = error
+        sandbox = live.sandbox
+        if sandbox.state in (State.DESTROYING, State.DESTROYED):  # its end is not this step's
+            raise StateConflict(have=sandbox.state.value, given="finish this step of") from failure
+        self._step(live, Input.DONE if failure is None else Input.STEP_FAILED)
+        if sandbox.state is State.FAILED:
+            raise GuestUnavailable(f"sandbox {sandbox.id} failed: {sandbox.failure}") from failure
+        if failure is not None:
+            raise failure
 
     def inspect(self, caller: Caller, sandbox_id: str) -> SandboxStatus:
         """What the kernel counts of it now."""
@@ -325,10 +334,15 @@ class Sandboxes:
         if sandbox.state in (State.DESTROYING, State.DESTROYED):
             raise StateConflict(have=sandbox.state.value, given="renew")
         lease_s = lease_length(ttl_s, self._default_lease_s)
+        before = sandbox.deadline, sandbox.claim
         sandbox.deadline = self._clock.now() + lease_s
         if (claim := sandbox.claim) is not None:
             sandbox.claim = replace(claim, ttl_s=lease_s, on_expire=on_expire or claim.on_expire)
-        self._journal.sandbox_put(sandbox)
+        try:
+            self._journal.sandbox_put(sandbox)
+        except NoSpace:  # a lease that a restart would not know is none
+            sandbox.deadline, sandbox.claim = before
+            raise
         self.on_lease()
         return sandbox
 
@@ -371,7 +385,7 @@ class Sandboxes:
             async with asyncio.timeout(self.release_delay_s):
                 await self._hurry.wait()
         await self._factory.stop(live.vm)
-        self._journal.sandbox_gone(live.sandbox)
+        self._strike_off(live.sandbox)
 
     def hurry(self) -> None:
         """The engine stops: take apart now what stands still."""
@@ -381,12 +395,18 @@ class Sandboxes:
         try:
             await self._factory.stop(live.vm)
         finally:
-            self._journal.sandbox_gone(live.sandbox)
+            self._strike_off(live.sandbox)
             self._forget(live)
+
+    def _strike_off(self, sandbox: Sandbox) -> None:
+        try:
+            self._journal.sandbox_gone(sandbox)
+        except NoSpace as error:  # the next start finds it gone
+            _log.error("a sandbox stays on record", sandbox=sandbox.id, error=str(error))
 
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox
-        sandbox.state = State.DESTROYED
+        sandbox.state = step(sandbox.state, Input.DONE)
         del self._live[sandbox.id], self._by_number[sandbox.number]
         self._admission.leave(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
         live.gone.set()
@@ -417,12 +437,23 @@ class Sandboxes:
     # -- shared ------------------------------------------------------------------
 
     def _step(self, live: Live, given: Input) -> State:
-        """Feed the table; a change of state is in the journal when this returns."""
+        """Feed the table; a change of state is in the journal when this returns.
+
+        On a full disk nothing new is begun (`NoSpace`).  But what ended or died did so, and
+        destroying frees space: then the journal stays behind, which the next start mends.
+        """
         before = live.sandbox.state
         after = step(before, given)
-        if after is not before:
-            live.sandbox.state = after
+        if after is before:
+            return after
+        live.sandbox.state = after
+        try:
             self._journal.sandbox_put(live.sandbox)
+        except NoSpace as error:
+            if given in (Input.PAUSE, Input.RESUME):
+                live.sandbox.state = before
+                raise
+            _log.error("the journal is behind", sandbox=live.sandbox.id, error=str(error))
         return after
 
     def _vm_exited(self, live: Live) -> None:

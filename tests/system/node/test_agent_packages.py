@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
 import json
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from agents.sandbox.manifest import Manifest
 from cocoonsandbox_langchain import CocoonToolkit
 from cocoonsandbox_openai import CocoonSandboxClient, CocoonSandboxClientOptions
@@ -15,7 +19,16 @@ from cocoonsandbox_openai import CocoonSandboxClient, CocoonSandboxClientOptions
 from tests.support.engine import Engine
 from tests.support.node import ROOT, Node
 
+# Their HTTP connections are kept open and left to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 SERVE = "nohup python3 -m http.server 8090 --bind 127.0.0.1 >/dev/null 2>&1 &"
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """What a test leaves is collected while its warnings are still looked away from."""
+    yield
+    gc.collect()
 
 
 def claims(node: Engine) -> list[Any]:
@@ -78,7 +91,6 @@ async def test_openai_sessions(node: Engine) -> None:
 
 async def _fetched(port: int) -> bytes:
     """The listing of the guest's server, as soon as it serves."""
-    import asyncio
 
     def fetch() -> bytes:
         while True:
