@@ -103,6 +103,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`host:port` under which other nodes and clients reach this one."""
     client_advertise: str = ""
     """An `http(s)://` origin that clients are handed instead of `advertise_addr`."""
+    max_fork_count: Annotated[int, Meta(ge=1, le=256)] = 16
+    """Children one fork may make."""
+    checkpoint_ttl_hours: Annotated[float, Meta(ge=0)] = 0
+    """How long a checkpoint is kept; 0 is for ever."""
     max_claims: Annotated[int, Meta(ge=0)] = 0
     """Claims the node API lets live at once; 0 leaves it to `max_sandboxes`."""
     claim_wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 60

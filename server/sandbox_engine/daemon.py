@@ -40,11 +40,14 @@ from sandbox_engine.services.recovery import Recovery
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.storage.snapshots import DirectoryStore
 from sandbox_engine.templates.bake import sweep_work
 from sandbox_engine.templates.child import ChildBuilder
 from sandbox_engine.templates.layout import Layout
+from sandbox_engine.templates.pins import Pins
 from sandbox_engine.templates.store import TemplateStore
 from sandbox_engine.templates.verify import TemplateVault, verify_files
 from sandbox_engine.vmm.accel import decide
@@ -67,6 +70,8 @@ class _Parts:
         self.driver = QemuDriver(launcher, verdict.accel, cgroups)
         self.vault = TemplateVault(self.store, self.driver.platform, PROTOCOL)
         self.journal = SqliteJournal(data / "journal.db")
+        self.pins = Pins(self.store.layout.pins)
+        self.snapshots = DirectoryStore(_folder(data / "snapshots", 0o700), self.pins)
         self.factory = VmFactory(
             driver=self.driver,
             connector=Connector(),
@@ -74,10 +79,11 @@ class _Parts:
             root=_folder(data / "vms", 0o711),
             uids=VmUids(config.vmm_uid_base, config.vmm_uid_count),
         )
+        budget = CreationBudget(config.refill_concurrency)
         self.pools = Pools(
             vault=self.vault,
             factory=self.factory,
-            budget=CreationBudget(config.refill_concurrency),
+            budget=budget,
             default_warm=config.default_warm,
         )
         self.admission = Admission(
@@ -91,11 +97,27 @@ class _Parts:
             factory=self.factory,
             admission=self.admission,
             journal=self.journal,
+            snapshots=self.snapshots,
+            pins=self.pins,
             requests=Requests(self.journal, clock),
             clock=clock,
             mint=mint,
             allowed_services=tuple(config.allowed_services),
             default_lease_s=config.default_lease_seconds,
+        )
+        self.states = States(
+            sandboxes=self.sandboxes,
+            factory=self.factory,
+            journal=self.journal,
+            store=self.snapshots,
+            vault=self.vault,
+            platform=self.driver.platform,
+            clock=clock,
+            admission=self.admission,
+            budget=budget,
+            default_lease_s=config.default_lease_seconds,
+            max_fork_count=config.max_fork_count,
+            checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
         )
         self.reaper = Reaper(self.sandboxes, clock)
         self.recovery = Recovery(
@@ -103,6 +125,8 @@ class _Parts:
             factory=self.factory,
             admission=self.admission,
             sandboxes=self.sandboxes,
+            store=self.snapshots,
+            pins=self.pins,
         )
         sessions = Sessions(self.sandboxes)
         execs, files = Execs(self.sandboxes), Files(self.sandboxes)
@@ -136,6 +160,7 @@ class _Parts:
             sessions=sessions,
             templates=templates,
             node=node,
+            states=self.states,
             path=Path(config.grpc_socket),
             listen=config.grpc_listen,
             tokens=config.grpc_tokens,
@@ -153,6 +178,7 @@ class _Parts:
             usage=self.usage,
             open_audit=lambda setting: _audit_file(data, setting),
             saved_pools=FileDocument(data / "pools.json"),
+            states=self.states,
         )
 
 
@@ -191,6 +217,7 @@ class Daemon:
             (parts.reaper.run(), "reaper"),
             (parts.journal.run_checkpoints(), "journal checkpoints"),
             (parts.pools.run(), "pools"),
+            (parts.states.checkpoints.run(), "checkpoints' end"),
         ):
             stack.push_async_callback(cancel, spawn(part, name=name))
         await parts.frames.start()

@@ -21,6 +21,8 @@ from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.storage.snapshots import DirectoryStore
+from sandbox_engine.templates.pins import Pins
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.guest import FakeGuest
@@ -61,6 +63,8 @@ class Services:
         self.driver = FakeDriver(host)
         self.host = self.driver.host
         self.vault = FakeVault(folder, TEMPLATE, "other")
+        self.pins = Pins(folder / "pins")
+        self.store = DirectoryStore(folder / "snapshots", self.pins)
         self.uids = VmUids(UID_BASE, UID_COUNT)
         self.factory = VmFactory(
             driver=self.driver,
@@ -82,6 +86,8 @@ class Services:
             factory=self.factory,
             admission=self.admission,
             journal=self.journal,
+            snapshots=self.store,
+            pins=self.pins,
             requests=self.requests,
             clock=self.clock,
             mint=TokenMint(bytes(32)),
@@ -94,6 +100,8 @@ class Services:
             factory=self.factory,
             admission=self.admission,
             sandboxes=self.sandboxes,
+            store=self.store,
+            pins=self.pins,
         )
         self.sessions = Sessions(self.sandboxes)
         self.execs, self.files = Execs(self.sandboxes), Files(self.sandboxes)

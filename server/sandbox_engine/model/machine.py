@@ -25,6 +25,14 @@ class State(enum.Enum):
     PAUSING = "pausing"
     PAUSED = "paused"
     RESUMING = "resuming"
+    SAVING = "saving"
+    """It runs, but for the moment in which it is copied."""
+    HIBERNATING = "hibernating"
+    HIBERNATED = "hibernated"
+    """Saved durably; it has no process and no memory."""
+    WAKING = "waking"
+    BOOTING = "booting"
+    """It failed, and starts again from its own disk."""
     FAILED = "failed"
     """Its VM died; the record stays until its owner destroys it."""
     DESTROYING = "destroying"
@@ -38,6 +46,10 @@ class Input(enum.Enum):
     """A guest operation (exec, files); changes nothing, is allowed or not."""
     PAUSE = "pause"
     RESUME = "resume"
+    SAVE = "save"
+    """Copy its state: for a fork, a checkpoint, a template."""
+    HIBERNATE = "hibernate"
+    WAKE = "wake"
     DONE = "done"
     """The step under way succeeded."""
     STEP_FAILED = "step failed"
@@ -66,6 +78,31 @@ TABLE: dict[tuple[State, Input], State] = {
     (S.RESUMING, On.STEP_FAILED): S.PAUSED,
     (S.RESUMING, On.VM_DIED): S.FAILED,
     (S.RESUMING, On.DESTROY): S.DESTROYING,
+    (S.RUNNING, On.WAKE): S.RUNNING,  # idempotent
+    (S.RUNNING, On.SAVE): S.SAVING,
+    (S.RUNNING, On.HIBERNATE): S.HIBERNATING,
+    (S.SAVING, On.USE): S.SAVING,  # it waits for the moment to pass
+    (S.SAVING, On.RESUME): S.SAVING,
+    (S.SAVING, On.WAKE): S.SAVING,
+    (S.SAVING, On.DONE): S.RUNNING,
+    (S.SAVING, On.STEP_FAILED): S.RUNNING,
+    (S.SAVING, On.VM_DIED): S.FAILED,
+    (S.SAVING, On.DESTROY): S.DESTROYING,
+    (S.HIBERNATING, On.DONE): S.HIBERNATED,
+    (S.HIBERNATING, On.STEP_FAILED): S.RUNNING,
+    (S.HIBERNATING, On.VM_DIED): S.FAILED,
+    (S.HIBERNATING, On.DESTROY): S.DESTROYING,
+    (S.HIBERNATED, On.HIBERNATE): S.HIBERNATED,  # idempotent
+    (S.HIBERNATED, On.SAVE): S.HIBERNATED,  # what was saved is copied
+    (S.HIBERNATED, On.WAKE): S.WAKING,
+    (S.HIBERNATED, On.DESTROY): S.DESTROYING,
+    (S.WAKING, On.DONE): S.RUNNING,
+    (S.WAKING, On.STEP_FAILED): S.HIBERNATED,
+    (S.WAKING, On.DESTROY): S.DESTROYING,
+    (S.FAILED, On.WAKE): S.BOOTING,
+    (S.BOOTING, On.DONE): S.RUNNING,
+    (S.BOOTING, On.STEP_FAILED): S.FAILED,
+    (S.BOOTING, On.DESTROY): S.DESTROYING,
     (S.FAILED, On.DONE): S.FAILED,  # the step under way when the VM died
     (S.FAILED, On.STEP_FAILED): S.FAILED,
     (S.FAILED, On.VM_DIED): S.FAILED,

@@ -85,6 +85,19 @@ class Sandbox(Struct, kw_only=True):
     """Name of the machine it runs in."""
     template_digest: str = ""
     """What the template's manifest hashed to when it was cloned: `sha256:` and 64 hex digits."""
+    layers: tuple[str, ...] = ()
+    """Frozen disks that its own stands on, the lowest first."""
+    disk: str = "disk.qcow2"
+    """Name of its own, in its VM's directory."""
+    booted: bool = False
+    """Its memory did not begin as its template's."""
+    parent: str = ""
+    """The sandbox it was forked from."""
+    from_checkpoint: str = ""
+    """The checkpoint it was branched from."""
+    restarts: int = 0
+    """Boots that replaced a VM that died."""
+    restarted_at: float | None = None
     failure: str = ""
     claim: Claim | None = None
     """What the node API knows of it; None where another door created it."""

@@ -18,6 +18,12 @@ class Event(enum.Enum):
     CLAIM = "claim"
     RELEASE = "release"
     REAP = "reap"
+    HIBERNATE = "hibernate"
+    WAKE = "wake"
+    FORK = "fork"
+    CHECKPOINT = "checkpoint"
+    PROMOTE = "promote"
+    VMM_RESTART = "vmm_restart"
     VMM_EXIT = "vmm_exit"
     VMM_FAILED = "vmm_failed"
 
@@ -32,6 +38,7 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str = ""
     tenant: str = ""
     ref: str = ""
+    children: int = 0
 
 
 def timestamp(at: float) -> str:
@@ -46,7 +53,9 @@ def key_of(sandbox: Sandbox) -> Key:
     return Key(sandbox.spec.template, sandbox.claim.net, sandbox.claim.size)
 
 
-def usage_line(at: float, event: Event, sandbox: Sandbox, ref: str = "") -> bytes:
+def usage_line(
+    at: float, event: Event, sandbox: Sandbox, ref: str = "", children: int = 0
+) -> bytes:
     """The line of one event."""
     claimed = event is Event.CLAIM
     tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
@@ -58,5 +67,6 @@ def usage_line(at: float, event: Event, sandbox: Sandbox, ref: str = "") -> byte
         key=key_of(sandbox).digest() if claimed else "",
         tenant=tenant if claimed else "",
         ref=ref,
+        children=children,
     )
     return msgspec.json.encode(entry)

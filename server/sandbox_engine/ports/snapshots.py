@@ -58,6 +58,9 @@ class SnapshotStore(Protocol):
     def draft(self) -> Files:
         """Files to save a state into.  Raises `NoSpace`."""
 
+    def copy(self, files: Files) -> Files:
+        """A draft with the content of other files.  Raises `NoSpace`."""
+
     async def publish(self, draft: Files, record: Record) -> None:
         """Make the draft the state called `record.id`, in place of an earlier one.
 

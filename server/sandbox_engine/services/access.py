@@ -70,6 +70,15 @@ class Access:
             return Party(root=True, by_token=True)
         raise SandboxNotFound(sandbox_id)
 
+    def owned(self, party: Party, sandbox_id: str, token: str) -> None:
+        """A node call about one sandbox, its token in the body; an operator may leave it out.
+
+        Raises `SandboxNotFound` for a token that does not fit.
+        """
+        fits = self._mint.matches(sandbox_id, token) if token else party.root
+        if not fits:
+            raise SandboxNotFound(sandbox_id)
+
     def _is_root(self, bearer: str) -> bool:
         return self._root is not None and hmac.compare_digest(_digest(bearer), self._root)
 

@@ -70,6 +70,7 @@ class BufferedExecs:
         request.check()
         check_env(request.env)
         self._claims.usable(sandbox_id)
+        await self._sandboxes.awake(party.caller, sandbox_id)
         channel = self._sandboxes.channel(party.caller, sandbox_id)
         call = _call(request)
         with self._sandboxes.idle(party.caller, sandbox_id).hold():

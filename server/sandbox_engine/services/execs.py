@@ -110,6 +110,10 @@ class Execs:
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
 
+    async def awake(self, caller: Caller, sandbox_id: str) -> None:
+        """Before `start`: a hibernated sandbox is woken for it."""
+        await self._sandboxes.awake(caller, sandbox_id)
+
     def start(self, caller: Caller, sandbox_id: str, spec: ExecSpec) -> LiveExec:
         """Start a command; its events say whether it could be started."""
         return self._start(caller, sandbox_id, spec, {})
@@ -125,6 +129,7 @@ class Execs:
         if len(stdin) > MAX_BUFFERED_INPUT:
             raise TooLarge(f"stdin: {len(stdin)} bytes; the limit is {MAX_BUFFERED_INPUT}")
         heads = {"head_out": HEAD_OUT, "head_err": HEAD_ERR, "stdin": bool(stdin)}
+        await self.awake(caller, sandbox_id)
         limit_s = (spec.timeout_ms or MAX_TIMEOUT_MS) / 1000 + GRACE_S
         async with self._start(caller, sandbox_id, spec, heads) as command:
             try:

@@ -78,7 +78,7 @@ class Files:
         message: dict[str, Any] = {"op": "read_file", "path": check_path(path), "stream": True}
         message |= {"offset": offset} if offset else {}
         message |= {"max_bytes": max_bytes} if max_bytes else {}
-        stream = self._open(caller, sandbox_id, message)
+        stream = await self._open(caller, sandbox_id, message)
         try:
             while (received := await stream.receive()) is not None:
                 if received[0] == FrameKind.DATA:
@@ -118,7 +118,7 @@ class Files:
 
         A raise from `pieces`, or a cancellation, leaves the old file as it was.
         """
-        stream = self._open(caller, sandbox_id, _write_message(path, options))
+        stream = await self._open(caller, sandbox_id, _write_message(path, options))
         size = 0
         try:
             async for piece in pieces:
@@ -173,13 +173,14 @@ class Files:
     async def _call(
         self, caller: Caller, sandbox_id: str, message: dict[str, Any]
     ) -> dict[str, Any]:
-        stream = self._open(caller, sandbox_id, message)
+        stream = await self._open(caller, sandbox_id, message)
         try:
             return await _answer(stream)
         finally:
             stream.reset()
 
-    def _open(self, caller: Caller, sandbox_id: str, message: dict[str, Any]) -> GuestStream:
+    async def _open(self, caller: Caller, sandbox_id: str, message: dict[str, Any]) -> GuestStream:
+        await self._sandboxes.awake(caller, sandbox_id)
         return self._sandboxes.channel(caller, sandbox_id).open(GuestPort.ENGINE, message)
 
 

@@ -8,7 +8,8 @@ import structlog
 
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
-from sandbox_engine.services.sandboxes import Live, Sandboxes
+from sandbox_engine.services.live import Live
+from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.watching import End
 
 LONGEST_SLEEP_S = 30.0

@@ -15,8 +15,9 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.targets import PoolTargets
-from sandbox_engine.services.watching import End
+from sandbox_engine.services.watching import Copy, End
 
+STEPS = ("hibernates", "wakes", "forks", "checkpoints", "promotes", "vmm_restarts")
 _POOL = ("template", "net", "size")
 
 
@@ -32,6 +33,8 @@ class Metrics(Collector):
         self._ends: Counter[End] = Counter()
         self._claim_seconds = 0.0
         self._vmm_exits = 0
+        self._wake_seconds = 0.0
+        self._steps: Counter[str] = Counter()
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
@@ -43,6 +46,23 @@ class Metrics(Collector):
     def ended(self, sandbox: Sandbox, end: End) -> None:  # noqa: ARG002 - of the protocol
         """See `Watcher`."""
         self._ends[end] += 1
+
+    def hibernated(self, sandbox: Sandbox) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._steps["hibernates"] += 1
+
+    def woke(self, sandbox: Sandbox, took_s: float) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._steps["wakes"] += 1
+        self._wake_seconds += took_s
+
+    def restarted(self, sandbox: Sandbox) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._steps["vmm_restarts"] += 1
+
+    def copied(self, sandbox: Sandbox, copy: Copy, what: str, children: int = 0) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._steps[f"{copy.value}s"] += 1
 
     def vm_exited(self, sandbox: Sandbox) -> None:  # noqa: ARG002 - of the protocol
         """See `Watcher`."""
@@ -64,6 +84,9 @@ class Metrics(Collector):
             name = f"sandboxd_{end.value}s"
             yield CounterMetricFamily(name, f"sandboxes that ended by {end.value}", self._ends[end])
         yield CounterMetricFamily("sandboxd_vmm_exits", "VMMs that died", self._vmm_exits)
+        for name in STEPS:
+            yield CounterMetricFamily(f"sandboxd_{name}", f"{name} done", self._steps[name])
+        yield CounterMetricFamily("sandboxd_wake_seconds", "time spent waking", self._wake_seconds)
         yield CounterMetricFamily(
             "sandboxd_claim_seconds", "time spent serving claims", self._claim_seconds
         )
@@ -87,13 +110,14 @@ class Metrics(Collector):
         yield from (warm, target, hits, misses, failures)
 
     def _state_families(self) -> Iterator[Metric]:
-        claimed = failed = 0
+        claimed = failed = hibernated = 0
         for sandbox in self._claims.all():
             claimed += 1
             failed += sandbox.state is State.FAILED
+            hibernated += sandbox.state is State.HIBERNATED
         for name, words, value in (
             ("claimed", "live claims", claimed),
-            ("hibernated", "claims whose VM is hibernated", 0),
+            ("hibernated", "claims whose VM is hibernated", hibernated),
             ("archived", "claims in the store", 0),
             ("failed", "claims whose VM died", failed),
             ("draining", "1 while the node takes no claims", int(self._admission.draining)),

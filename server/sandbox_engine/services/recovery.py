@@ -12,18 +12,24 @@ import structlog
 
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.snapshot import Kind
 from sandbox_engine.ports.journal import Journal
+from sandbox_engine.ports.snapshots import SnapshotStore
+from sandbox_engine.ports.templates import TemplatePins
 from sandbox_engine.ports.vmm import MachineRef
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.vms import Vm, VmFactory
 
 _log = structlog.get_logger(__name__)
+_ASLEEP = (State.HIBERNATED, State.WAKING)
 _ADOPTABLE = {
     State.RUNNING: State.RUNNING,
     State.PAUSING: State.PAUSED,
     State.PAUSED: State.PAUSED,
     State.RESUMING: State.RUNNING,
+    State.SAVING: State.RUNNING,
+    State.HIBERNATING: State.RUNNING,  # what it was saved as, if so, counts from its VM's end
 }
 """What a sandbox found in a state becomes: a step under way is finished."""
 
@@ -32,8 +38,16 @@ class Recovery:
     """Runs once, at start."""
 
     def __init__(
-        self, *, journal: Journal, factory: VmFactory, admission: Admission, sandboxes: Sandboxes
+        self,
+        *,
+        journal: Journal,
+        factory: VmFactory,
+        admission: Admission,
+        sandboxes: Sandboxes,
+        store: SnapshotStore,
+        pins: TemplatePins,
     ) -> None:
+        self._store, self._pins = store, pins
         self._journal, self._factory = journal, factory
         self._admission, self._sandboxes = admission, sandboxes
 
@@ -42,7 +56,11 @@ class Recovery:
         refs = {row.name: row.ref for row in self._journal.vms()}
         kept: set[str] = set()
         for sandbox in self._journal.sandboxes():
+            if sandbox.state in _ASLEEP and self._asleep(sandbox):
+                continue
             vm = await self._adopted(sandbox, refs.get(sandbox.vm))
+            if vm is None and sandbox.state is State.HIBERNATING and self._asleep(sandbox):
+                continue  # it was saved before its VM ended
             if vm is None:
                 self._journal.sandbox_gone(sandbox)
                 _log.info("sandbox ended with the engine", sandbox=sandbox.id)
@@ -54,6 +72,27 @@ class Recovery:
             _log.info("sandbox adopted", sandbox=sandbox.id, state=sandbox.state.value)
         for name in await self._factory.clear(kept):
             _log.info("leftover removed", vm=name)
+        self._forget_states()
+
+    def _asleep(self, sandbox: Sandbox) -> bool:
+        """Keep one that is hibernated; one that was waking still is."""
+        saved = self._store.find(sandbox.id)
+        if saved is None or sandbox.session is not None:
+            return False
+        sandbox.state, sandbox.layers = State.HIBERNATED, saved.origin.layers
+        self._journal.sandbox_put(sandbox)
+        self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
+        self._sandboxes.track(sandbox, None)
+        return True
+
+    def _forget_states(self) -> None:
+        """Saved states of sandboxes that are gone or awake, and what nobody holds."""
+        asleep = {one.id for one in self._journal.sandboxes() if one.state is State.HIBERNATED}
+        for record in self._store.all(Kind.HIBERNATION):
+            if record.id not in asleep:
+                self._store.remove(record.id)
+        self._store.sweep()
+        self._pins.sweep()
 
     async def _adopted(self, sandbox: Sandbox, ref: MachineRef | None) -> Vm | None:
         after = _ADOPTABLE.get(sandbox.state)

@@ -155,9 +155,13 @@ class Relays:
     def __init__(self, *, sandboxes: Sandboxes, claims: Claims, audit: Audit) -> None:
         self._sandboxes, self._claims, self._audit = sandboxes, claims, audit
 
-    def agent(self, party: Party, sandbox_id: str) -> AgentRelay:
-        """A stream of calls.  Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable`."""
+    async def agent(self, party: Party, sandbox_id: str) -> AgentRelay:
+        """A stream of calls; a hibernated sandbox is woken for it.
+
+        Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable`.
+        """
         self._claims.usable(sandbox_id)
+        await self._sandboxes.awake(party.caller, sandbox_id)
         channel = self._sandboxes.channel(party.caller, sandbox_id)
         hold = self._sandboxes.idle(party.caller, sandbox_id).hold()
         try:
@@ -176,6 +180,8 @@ class Relays:
             raise InvalidArgument("port", "must be 1 to 65535")
         self._claims.usable(sandbox_id)
         passive = party.root
+        if not passive:
+            await self._sandboxes.awake(party.caller, sandbox_id)
         channel = self._sandboxes.channel(party.caller, sandbox_id, passive=passive)
         call = {"v": 1, "op": "port_forward", "port": port, "half_close": True}
         relay = PortRelay(

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import structlog
 from msgspec.structs import replace
@@ -20,8 +19,6 @@ from sandbox_engine.errors import (
     GuestUnavailable,
     InvalidArgument,
     NoSpace,
-    PermissionDenied,
-    SandboxNotFound,
     StateConflict,
     Unimplemented,
     VmmError,
@@ -42,32 +39,27 @@ from sandbox_engine.model.sandbox import (
 from sandbox_engine.model.size import Size
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
-from sandbox_engine.ports.guest import GuestConnection
 from sandbox_engine.ports.journal import Journal
+from sandbox_engine.ports.snapshots import SnapshotStore
+from sandbox_engine.ports.templates import TemplatePins
+from sandbox_engine.ports.vmm import MachineStats
 from sandbox_engine.services.admission import Admission
-from sandbox_engine.services.idle import IdleClock
+from sandbox_engine.services.live import Birth, Live, check_fit
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
-from sandbox_engine.services.watching import End, Watcher
+from sandbox_engine.services.watching import End
 
 _log = structlog.get_logger(__name__)
 
 
-class Live:
-    """A sandbox and its VM, in memory."""
-
-    __slots__ = ("gone", "idle", "sandbox", "vm")
-
-    def __init__(self, sandbox: Sandbox, vm: Vm, idle: IdleClock) -> None:
-        self.sandbox, self.vm, self.idle = sandbox, vm, idle
-        self.gone = asyncio.Event()
-        """Set once it is destroyed and nothing of it is left."""
+_NOTHING = MachineStats(rss_bytes=0, page_faults=0)
 
 
-class Sandboxes:
-    """Every sandbox of the node."""
+class Sandboxes(Registry):
+    """Every sandbox of the node, and what can be done with it."""
 
     def __init__(
         self,
@@ -76,21 +68,19 @@ class Sandboxes:
         factory: VmFactory,
         admission: Admission,
         journal: Journal,
+        snapshots: SnapshotStore,
+        pins: TemplatePins,
         requests: Requests,
         clock: Clock,
         mint: TokenMint,
         allowed_services: tuple[str, ...],
         default_lease_s: int,
     ) -> None:
+        super().__init__(journal=journal, snapshots=snapshots, pins=pins, clock=clock)
         self._pools, self._factory, self._admission = pools, factory, admission
-        self._journal, self._requests, self._clock = journal, requests, clock
+        self._requests = requests
         self._mint = mint
         self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
-        self._live: dict[str, Live] = {}
-        self._by_number: dict[int, Live] = {}
-        self.on_lease: Callable[[], None] = lambda: None
-        """Called when a deadline may have become the nearest one."""
-        self.watchers: list[Watcher] = []
         self.release_delay_s = 0.0
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
         self._hurry = asyncio.Event()
@@ -178,6 +168,14 @@ class Sandboxes:
         if spec.env:
             # Ahead of any operation in channel order, so it need not be waited for.
             vm.channel.notify({"op": "configure", "env": spec.env})
+        birth = Birth(caller=caller, spec=spec, lease_s=lease_s, claim=claim)
+        return self.register(birth, vm)
+
+    def register(self, birth: Birth, vm: Vm) -> Created:
+        """A VM, its identity confirmed, becomes a sandbox.  The caller took its place."""
+        caller, spec, claim = birth.caller, birth.spec, birth.claim
+        assert vm.template is not None
+        size = vm.size or baked_size(vm.template.manifest)
         now = self._clock.now()
         sandbox = Sandbox(
             id=vm.sandbox_id,
@@ -187,7 +185,7 @@ class Sandboxes:
             owner=caller.name,
             uid=caller.uid,
             session=caller.session,
-            deadline=None if caller.session is not None else now + lease_s,
+            deadline=None if caller.session is not None else now + birth.lease_s,
             memory_mib=size.memory_mib,
             vcpus=size.cpus,
             created_at=now,
@@ -195,91 +193,37 @@ class Sandboxes:
             vm=vm.name,
             template_digest=vm.template.digest,
             claim=claim,
+            layers=birth.layers,
+            booted=birth.booted if birth.booted is not None else vm.size is not None,
+            parent=birth.parent,
+            from_checkpoint=birth.from_checkpoint,
         )
         self._journal.sandbox_put(sandbox)
         self.track(sandbox, vm)
         return Created(sandbox=sandbox, token=self._mint.token(sandbox.id))
 
-    def track(self, sandbox: Sandbox, vm: Vm) -> None:
-        """Know a sandbox (new, or adopted after a restart) and watch its VM."""
-        live = Live(sandbox, vm, IdleClock(self._clock))
-        self._live[sandbox.id] = self._by_number[sandbox.number] = live
-        vm.machine.when_exited(lambda: self._vm_exited(live))
-        self.on_lease()
-
-    # -- find --------------------------------------------------------------------
-
-    def get(self, caller: Caller, sandbox_id: str) -> Sandbox:
-        """One sandbox.  Raises `SandboxNotFound`."""
-        return self._find(caller, sandbox_id).sandbox
-
-    def by_number(self, caller: Caller, number: int) -> Sandbox:
-        """The sandbox a frame names.
-
-        Raises `SandboxNotFound`, or `PermissionDenied` where another session owns it.
-        """
-        live = self._by_number.get(number)
-        if live is None:
-            raise SandboxNotFound(number)
-        if caller.confined and live.sandbox.session != caller.session:
-            raise PermissionDenied(f"sandbox {number} belongs to another session")
-        return live.sandbox
-
-    def visible(self, caller: Caller) -> list[Sandbox]:
-        """What the caller may see, oldest first."""
-        return [
-            live.sandbox
-            for live in self._live.values()
-            if not caller.confined or live.sandbox.session == caller.session
-        ]
-
-    def _find(self, caller: Caller, sandbox_id: str) -> Live:
-        live = self._live.get(sandbox_id)
-        if live is None or (caller.confined and live.sandbox.session != caller.session):
-            raise SandboxNotFound(sandbox_id)
-        return live
-
-    def channel(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> GuestConnection:
-        """The guest channel, for an operation that the present state allows.
-
-        A `passive` one is an operator's read: it is not taken for activity.
-
-        Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable` (the VM died).
-        """
-        live = self._find(caller, sandbox_id)
-        if live.sandbox.state is State.FAILED:
-            raise GuestUnavailable(f"sandbox {sandbox_id} failed: {live.sandbox.failure}")
-        step(live.sandbox.state, Input.USE)
-        if not passive:
-            live.idle.touch()
-        return live.vm.channel
-
-    def idle(self, caller: Caller, sandbox_id: str) -> IdleClock:
-        """How long it has been left alone, and what holds that clock."""
-        return self._find(caller, sandbox_id).idle
-
     # -- change ------------------------------------------------------------------
 
     async def pause(self, caller: Caller, sandbox_id: str) -> Sandbox:
         """Stop the virtual CPUs; memory stays.  Idempotent.  Raises `StateConflict`."""
-        live = self._find(caller, sandbox_id)
-        if self._step(live, Input.PAUSE) is State.PAUSING:
-            await asyncio.shield(spawn(self._pause(live), name=f"pause {sandbox_id}"))
+        live = self.find(caller, sandbox_id)
+        if self.advance(live, Input.PAUSE) is State.PAUSING:
+            await self.run_step(live, self._pause(live), "pause")
         return live.sandbox
 
     async def _pause(self, live: Live) -> None:
-        async with self._finishing(live):
+        async with self.finishing(live):
             await live.vm.machine.pause()
 
     async def resume(self, caller: Caller, sandbox_id: str) -> Sandbox:
         """Run the virtual CPUs again, the guest's clock set first.  Idempotent."""
-        live = self._find(caller, sandbox_id)
-        if self._step(live, Input.RESUME) is State.RESUMING:
-            await asyncio.shield(spawn(self._resume(live), name=f"resume {sandbox_id}"))
+        live = self.find(caller, sandbox_id)
+        if self.advance(live, Input.RESUME) is State.RESUMING:
+            await self.run_step(live, self._resume(live), "resume")
         return live.sandbox
 
     async def _resume(self, live: Live) -> None:
-        async with self._finishing(live):
+        async with self.finishing(live):
             await live.vm.machine.resume()
             try:
                 if live.vm.guest is None:  # adopted while it was paused
@@ -291,29 +235,12 @@ class Sandboxes:
                 raise
             live.sandbox.resumed_at = self._clock.now()
 
-    @asynccontextmanager
-    async def _finishing(self, live: Live) -> AsyncIterator[None]:
-        """Leave a transitional state by how the step inside ended."""
-        failure: EngineError | None = None
-        try:
-            yield
-        except EngineError as error:
-            failure = error
-        sandbox = live.sandbox
-        if sandbox.state in (State.DESTROYING, State.DESTROYED):  # its end is not this step's
-            raise StateConflict(have=sandbox.state.value, given="finish this step of") from failure
-        self._step(live, Input.DONE if failure is None else Input.STEP_FAILED)
-        if sandbox.state is State.FAILED:
-            raise GuestUnavailable(f"sandbox {sandbox.id} failed: {sandbox.failure}") from failure
-        if failure is not None:
-            raise failure
-
     def inspect(self, caller: Caller, sandbox_id: str) -> SandboxStatus:
         """What the kernel counts of it now."""
-        live = self._find(caller, sandbox_id)
+        live = self.find(caller, sandbox_id)
         sandbox = live.sandbox
-        stats = live.vm.machine.stats()
-        running = sandbox.state is State.RUNNING
+        stats = _NOTHING if live.held is None else live.held.machine.stats()
+        running = sandbox.state in (State.RUNNING, State.SAVING)
         return SandboxStatus(
             sandbox=sandbox,
             is_running=running,
@@ -327,7 +254,7 @@ class Sandboxes:
 
         `on_expire` changes what a claim's end does; empty leaves it.
         """
-        live = self._find(caller, sandbox_id)
+        live = self.find(caller, sandbox_id)
         sandbox = live.sandbox
         if sandbox.deadline is None:
             raise StateConflict(have="held by a session", given="renew")
@@ -353,7 +280,7 @@ class Sandboxes:
 
         Cancelling the call does not stop the destruction.
         """
-        await self.end(self._find(caller, sandbox_id))
+        await self.end(self.find(caller, sandbox_id))
 
     async def end(self, live: Live, end: End = End.RELEASE) -> None:
         """Destroy, by whatever decided so; a second call waits for the first.
@@ -362,7 +289,7 @@ class Sandboxes:
         place given free at once, and only then is taken apart; the call does not wait.
         """
         first = live.sandbox.state is not State.DESTROYING
-        self._step(live, Input.DESTROY)
+        self.advance(live, Input.DESTROY)
         if first:
             for watcher in self.watchers:
                 watcher.ended(live.sandbox, end)
@@ -374,17 +301,17 @@ class Sandboxes:
 
     async def _leave_standing(self, live: Live) -> None:
         self._forget(live)
-        if live.vm.guest is not None:
-            await live.vm.guest.close()
+        if live.held is not None and live.held.guest is not None:
+            await live.held.guest.close()
         spawn(self._end_later(live), name=f"destroy later {live.sandbox.id}")
 
     async def _end_later(self, live: Live) -> None:
-        with suppress(VmmError):
+        with suppress(VmmError, GuestUnavailable):
             await live.vm.machine.pause()
         with suppress(TimeoutError):
             async with asyncio.timeout(self.release_delay_s):
                 await self._hurry.wait()
-        await self._factory.stop(live.vm)
+        await self._stop_vm(live)
         self._strike_off(live.sandbox)
 
     def hurry(self) -> None:
@@ -393,7 +320,7 @@ class Sandboxes:
 
     async def _end(self, live: Live) -> None:
         try:
-            await self._factory.stop(live.vm)
+            await self._stop_vm(live)
         finally:
             self._strike_off(live.sandbox)
             self._forget(live)
@@ -404,9 +331,16 @@ class Sandboxes:
         except NoSpace as error:  # the next start finds it gone
             _log.error("a sandbox stays on record", sandbox=sandbox.id, error=str(error))
 
+    async def _stop_vm(self, live: Live) -> None:
+        if live.held is not None:
+            await self._factory.stop(live.held)
+
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox
         sandbox.state = step(sandbox.state, Input.DONE)
+        self._snapshots.remove(sandbox.id)
+        self._snapshots.release(sandbox.layers)
+        self._pins.release(sandbox.template_digest)
         del self._live[sandbox.id], self._by_number[sandbox.number]
         self._admission.leave(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
         live.gone.set()
@@ -415,66 +349,3 @@ class Sandboxes:
         """Destroy what lived with a connection or attach stream that ended."""
         mine = [live for live in self._live.values() if live.sandbox.session == session]
         await asyncio.gather(*(self.end(live, End.REAP) for live in mine))
-
-    def expired(self, now: float) -> list[Live]:
-        """Sandboxes whose lease has ended."""
-        return [
-            live
-            for live in self._live.values()
-            if live.sandbox.deadline is not None
-            and live.sandbox.deadline <= now
-            and live.sandbox.state is not State.DESTROYING
-        ]
-
-    def deadlines(self) -> Iterator[float]:
-        """When leases end."""
-        return (
-            live.sandbox.deadline
-            for live in self._live.values()
-            if live.sandbox.deadline is not None and live.sandbox.state is not State.DESTROYING
-        )
-
-    # -- shared ------------------------------------------------------------------
-
-    def _step(self, live: Live, given: Input) -> State:
-        """Feed the table; a change of state is in the journal when this returns.
-
-        On a full disk nothing new is begun (`NoSpace`).  But what ended or died did so, and
-        destroying frees space: then the journal stays behind, which the next start mends.
-        """
-        before = live.sandbox.state
-        after = step(before, given)
-        if after is before:
-            return after
-        live.sandbox.state = after
-        try:
-            self._journal.sandbox_put(live.sandbox)
-        except NoSpace as error:
-            if given in (Input.PAUSE, Input.RESUME):
-                live.sandbox.state = before
-                raise
-            _log.error("the journal is behind", sandbox=live.sandbox.id, error=str(error))
-        return after
-
-    def _vm_exited(self, live: Live) -> None:
-        if live.sandbox.state in (State.DESTROYING, State.DESTROYED):
-            return
-        live.sandbox.failure = "its virtual machine died"
-        self._step(live, Input.VM_DIED)
-        for watcher in self.watchers:
-            watcher.vm_exited(live.sandbox)
-        _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=live.vm.name)
-
-
-def check_fit(spec: SandboxSpec, memory_mib: int, vcpus: int) -> None:
-    """A request may repeat the template's memory and vCPUs, not change them."""
-    if spec.memory_mib not in (0, memory_mib):
-        raise InvalidArgument(
-            "memory_mib",
-            f"template {spec.template!r} was baked with {memory_mib} MiB, not {spec.memory_mib}",
-        )
-    if spec.vcpus not in (0, vcpus):
-        raise InvalidArgument(
-            "vcpu_count",
-            f"template {spec.template!r} was baked with {vcpus} vCPUs, not {spec.vcpus}",
-        )

@@ -6,7 +6,7 @@ from sandbox_engine.model.sandbox import Created, Sandbox
 from sandbox_engine.model.usage import Event, usage_line
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.ledger import Ledger
-from sandbox_engine.services.watching import End
+from sandbox_engine.services.watching import Copy, End
 
 _ENDS = {End.RELEASE: Event.RELEASE, End.REAP: Event.REAP}
 
@@ -25,10 +25,26 @@ class Usage:
         """It ended."""
         self._write(_ENDS[end], sandbox)
 
+    def hibernated(self, sandbox: Sandbox) -> None:
+        """It sleeps."""
+        self._write(Event.HIBERNATE, sandbox)
+
+    def woke(self, sandbox: Sandbox, took_s: float) -> None:  # noqa: ARG002 - of the protocol
+        """It runs again."""
+        self._write(Event.WAKE, sandbox)
+
+    def restarted(self, sandbox: Sandbox) -> None:
+        """It runs again, from its disk."""
+        self._write(Event.VMM_RESTART, sandbox)
+
+    def copied(self, sandbox: Sandbox, copy: Copy, what: str, children: int = 0) -> None:
+        """It was forked, saved or published."""
+        self._write(Event(copy.value), sandbox, what, children)
+
     def vm_exited(self, sandbox: Sandbox) -> None:
         """Its VM is down, and is not started again."""
         self._write(Event.VMM_EXIT, sandbox)
         self._write(Event.VMM_FAILED, sandbox, ref=sandbox.failure)
 
-    def _write(self, event: Event, sandbox: Sandbox, ref: str = "") -> None:
-        self._ledger.append(usage_line(self._clock.now(), event, sandbox, ref))
+    def _write(self, event: Event, sandbox: Sandbox, ref: str = "", children: int = 0) -> None:
+        self._ledger.append(usage_line(self._clock.now(), event, sandbox, ref, children))

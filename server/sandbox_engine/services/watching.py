@@ -17,6 +17,14 @@ class End(enum.Enum):
     """Its lease or its session ended."""
 
 
+class Copy(enum.Enum):
+    """What became of a copied state."""
+
+    FORK = "fork"
+    CHECKPOINT = "checkpoint"
+    PROMOTE = "promote"
+
+
 class Watcher(Protocol):
     """Is called in the very step that changed the record, after the journal has it.
 
@@ -28,6 +36,18 @@ class Watcher(Protocol):
 
     def ended(self, sandbox: Sandbox, end: End) -> None:
         """A sandbox began to be destroyed; nobody can use it any more."""
+
+    def hibernated(self, sandbox: Sandbox) -> None:
+        """A sandbox was saved, and its VM is ending."""
+
+    def woke(self, sandbox: Sandbox, took_s: float) -> None:
+        """A hibernated sandbox runs again."""
+
+    def restarted(self, sandbox: Sandbox) -> None:
+        """A failed sandbox runs again, from its disk."""
+
+    def copied(self, sandbox: Sandbox, copy: Copy, what: str, children: int = 0) -> None:
+        """A sandbox's state became something else: `what` names it, `children` counts forks."""
 
     def vm_exited(self, sandbox: Sandbox) -> None:
         """A sandbox's VM died by itself; `sandbox.failure` says how."""

@@ -90,6 +90,20 @@ class DirectoryStore:
             shutil.rmtree(folder, ignore_errors=True)
             raise NoSpace(f"no room for a snapshot: {error.strerror}") from error
 
+    def copy(self, files: Files) -> Files:
+        """See `ports.snapshots.SnapshotStore`."""
+        draft = self.draft()
+        try:
+            for source, target in (
+                (files.memory_fd, draft.memory_fd),
+                (files.state_fd, draft.state_fd),
+            ):
+                _copy(source, target)
+        except OSError as error:
+            draft.close()
+            raise NoSpace(f"no room for a snapshot: {error.strerror}") from error
+        return draft
+
     async def publish(self, draft: Files, record: Record) -> None:
         """See `ports.snapshots.SnapshotStore`."""
         assert isinstance(draft, _Open)
@@ -250,6 +264,12 @@ def _opened(folder: Path, flags: int, *, own: bool = False) -> _Open:
         os.close(memory)
         raise
     return _Open(memory, state, folder if own else None)
+
+
+def _copy(source: int, target: int) -> None:
+    offset, size = 0, os.fstat(source).st_size
+    while offset < size:
+        offset += os.copy_file_range(source, target, size - offset, offset, offset)
 
 
 def _drop_others(own: Path, generation: str) -> None:

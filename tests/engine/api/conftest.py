@@ -13,7 +13,7 @@ from sandbox_engine.observe.tasks import settle
 from sandbox_engine.services.sessions import Sessions
 
 from tests.engine.api.clients import FrameClient
-from tests.engine.api.fakes import World
+from tests.engine.api.fakes import FakeStates, World
 
 
 @pytest.fixture
@@ -70,6 +70,7 @@ async def rpc_socket(world: World, tmp_path: Path) -> AsyncIterator[Path]:
         files=world.files,
         sessions=Sessions(world.sandboxes),
         templates=world.templates,
+        states=FakeStates(),
         node=world.node,
         path=path,
     )

@@ -21,10 +21,12 @@ from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec, SandboxStatus
 from sandbox_engine.model.template import BuildRequest, FileDigest, Manifest, Platform
 from sandbox_engine.ports.builder import BuildProgress
+from sandbox_engine.services.checkpoints import Checkpoints
 from sandbox_engine.services.execs import Execs, LiveExec
 from sandbox_engine.services.files import FileEntry, FileRead, Files, FileStat, WriteOptions
 from sandbox_engine.services.node import Node, NodeInfo, PoolInfo
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
 
 PLATFORM = Platform(vmm="qemu 7.2", machine="microvm-1", cpu="max")
@@ -183,6 +185,13 @@ class FakeCommand(LiveExec):
         self.killed.set()
 
 
+class FakeStates(States):
+    """No calls: these are tested on the real services, in `tests/snapshots`."""
+
+    def __init__(self) -> None:
+        self.checkpoints = Checkpoints.__new__(Checkpoints)
+
+
 class FakeExecs(Execs):
     """Commands under a test's hands."""
 
@@ -194,6 +203,9 @@ class FakeExecs(Execs):
         self.running = 0
         self.cancelled = 0
         self.failure: EngineError | None = None
+
+    async def awake(self, caller: Caller, sandbox_id: str) -> None:
+        await asyncio.sleep(0)
 
     def start(self, caller: Caller, sandbox_id: str, spec: ExecSpec) -> FakeCommand:
         if self.failure is not None:

@@ -244,17 +244,3 @@ async def test_a_deadline_reaches_the_service(stub: Any, world: World) -> None:
         await stub.CreateSandbox(create(), timeout=0.05)
     assert caught.value.code() is S.DEADLINE_EXCEEDED
     await until(lambda: world.sandboxes.cancelled == 1)
-
-
-@pytest.mark.parametrize(
-    ("method", "request_"),
-    [
-        ("HibernateSandbox", pb.HibernateSandboxRequest()),
-        ("WakeSandbox", pb.WakeSandboxRequest()),
-        ("ForkSandbox", pb.ForkSandboxRequest()),
-    ],
-)
-async def test_a_method_without_a_servicer_says_so(stub: Any, method: str, request_: Any) -> None:
-    refused = await refusal(getattr(stub, method)(request_))
-    assert (refused.code, refused.reason) == (S.UNIMPLEMENTED, "UNIMPLEMENTED")
-    assert f"sandbox.v1.SandboxService.{method}" in refused.message

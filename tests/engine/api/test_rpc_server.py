@@ -16,7 +16,7 @@ from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 from sandbox.v1 import node_pb2, node_pb2_grpc, sandboxes_pb2, sandboxes_pb2_grpc, workspaces_pb2
-from sandbox.v1.checkpoints_pb2 import GetCheckpointRequest
+from sandbox.v1.checkpoints_pb2 import PromoteSandboxRequest
 from sandbox.v1.checkpoints_pb2_grpc import CheckpointServiceStub
 from sandbox.v1.workspaces_pb2_grpc import WorkspaceServiceStub
 from sandbox_engine.api.rpc.dispatch import python_name
@@ -29,7 +29,7 @@ from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.observe.tasks import settle
 from sandbox_engine.services.sessions import Sessions
 
-from tests.engine.api.fakes import World
+from tests.engine.api.fakes import FakeStates, World
 from tests.engine.api.rpc_errors import refusal
 
 S = grpc.StatusCode
@@ -52,6 +52,7 @@ def server_at(path: Path, world: World, listen: str = "") -> RpcServer:
         files=world.files,
         sessions=Sessions(world.sandboxes),
         templates=world.templates,
+        states=FakeStates(),
         node=world.node,
         path=path,
         listen=listen,
@@ -80,7 +81,7 @@ def test_every_public_method_of_a_servicer_is_one_of_its_service() -> None:
 @pytest.mark.parametrize(
     ("stub", "method", "request_"),
     [
-        (CheckpointServiceStub, "GetCheckpoint", GetCheckpointRequest()),
+        (CheckpointServiceStub, "PromoteSandbox", PromoteSandboxRequest()),
         (WorkspaceServiceStub, "GetWorkspace", workspaces_pb2.GetWorkspaceRequest()),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,11 +27,12 @@ def claim(node: World) -> Iterator[Any]:
 
 
 @pytest.fixture
-def make_node(tmp_path: Path) -> Iterator[Callable[..., World]]:
+def make_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., World]]:
     """Makes a node of a configuration of its own."""
+    folder = tmp_path_factory.mktemp("node")  # short: paths of sockets have a limit
     with ExitStack() as stack:
 
         def make(**config: Any) -> World:
-            return stack.enter_context(world(tmp_path, **config))
+            return stack.enter_context(world(folder, **config))
 
         yield make

@@ -152,6 +152,10 @@ class Guest(asyncio.Protocol):
             match event:
                 case events.Hello(nonce=nonce, body=body):
                     self._greet(nonce, json.loads(body))
+                case events.Quiesce():
+                    self.mux.quiesced()
+                case events.Resume():
+                    self.mux.resumed()
                 case events.Opened(stream=number, port=port):
                     stream = self.streams[number] = GuestStream(self, number, port)
                     spawn(self._serve(stream), name=f"guest stream {number}")

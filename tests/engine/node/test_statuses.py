@@ -206,18 +206,12 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 
 UNSERVED = [
-    ("POST", "/v1/sandboxes/{id}/fork"),
     ("POST", "/v1/sandboxes/{id}/promote"),
-    ("POST", "/v1/sandboxes/{id}/checkpoint"),
     ("POST", "/v1/sandboxes/{id}/preview"),
-    ("POST", "/v1/sandboxes/{id}/hibernate"),
-    ("POST", "/v1/sandboxes/{id}/wake"),
     ("PATCH", "/v1/sandboxes/{id}/env"),
     ("GET", "/v1/sandboxes/{id}/volumes"),
     ("PUT", "/v1/sandboxes/{id}/instance-metadata"),
     ("GET", "/v1/volumes"),
-    ("GET", "/v1/checkpoints"),
-    ("POST", "/v1/checkpoints/ck_1/claim"),
     ("DELETE", "/v1/templates?template=x"),
     ("GET", "/v1/tenants"),
     ("PUT", "/v1/tenants/a%2Fb"),

@@ -33,7 +33,10 @@ from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.states import States
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.storage.snapshots import DirectoryStore
+from sandbox_engine.templates.pins import Pins
 
 from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
 from tests.support.node import ROOT, Node
@@ -118,6 +121,9 @@ class World(Node):
         self.driver, self.vault = FakeDriver(), FakeVault(data)
         self.journal = SqliteJournal(data / "journal.db")
         (data / "vms").mkdir(exist_ok=True)
+        pins = Pins(data / "pins")
+        self.store = DirectoryStore(data / "snapshots", pins)
+        budget = CreationBudget(2)
         factory = VmFactory(
             driver=self.driver,
             connector=Connector(),
@@ -125,9 +131,7 @@ class World(Node):
             root=data / "vms",
             uids=VmUids(710_000, 4096),
         )
-        self.pools = Pools(
-            vault=self.vault, factory=factory, budget=CreationBudget(2), default_warm=1
-        )
+        self.pools = Pools(vault=self.vault, factory=factory, budget=budget, default_warm=1)
         self.admission = Admission(node=config.max_sandboxes, per_session=128, per_uid=512)
         mint = TokenMint.load(data / "node.key")
         self.sandboxes = Sandboxes(
@@ -135,11 +139,27 @@ class World(Node):
             factory=factory,
             admission=self.admission,
             journal=self.journal,
+            snapshots=self.store,
+            pins=pins,
             requests=Requests(self.journal, self.clock),
             clock=self.clock,
             mint=mint,
             allowed_services=(),
             default_lease_s=config.default_lease_seconds,
+        )
+        self.states = States(
+            sandboxes=self.sandboxes,
+            factory=factory,
+            journal=self.journal,
+            store=self.store,
+            vault=self.vault,
+            platform=PLATFORM,
+            clock=self.clock,
+            admission=self.admission,
+            budget=budget,
+            default_lease_s=config.default_lease_seconds,
+            max_fork_count=config.max_fork_count,
+            checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
         )
         self.reaper = Reaper(self.sandboxes, self.clock)
         self.usage = LineFile(data / "usage.jsonl")
@@ -163,6 +183,7 @@ class World(Node):
             usage=self.usage,
             open_audit=lambda setting: LineFile(data / "audit.jsonl") if setting else None,
             saved_pools=FileDocument(data / "pools.json"),
+            states=self.states,
         )
 
     async def _main(self) -> None:

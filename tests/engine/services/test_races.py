@@ -45,7 +45,7 @@ class Arena:
     def __init__(self, services: Services, sandbox: Sandbox) -> None:
         self.services, self.sandbox = services, sandbox
         self.process = services.process(sandbox)
-        self.live = services.sandboxes._find(OPERATOR, sandbox.id)
+        self.live = services.sandboxes.find(OPERATOR, sandbox.id)
         steps, guest = services.steps, self.process.guest.steps
         kill = steps.hold("kill")
         self.holds: dict[str, Hold] = {

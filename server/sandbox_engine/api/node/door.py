@@ -11,6 +11,7 @@ from sandbox_engine.api.node.node import NodeCalls
 from sandbox_engine.api.node.routes import Routes
 from sandbox_engine.api.node.sandboxes import ClaimCalls
 from sandbox_engine.api.node.server import NodeServer
+from sandbox_engine.api.node.states import StateCalls
 from sandbox_engine.api.node.unserved import unserved
 from sandbox_engine.api.node.views import NodeView
 from sandbox_engine.config import Config
@@ -28,6 +29,7 @@ from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.relay import Relays
 from sandbox_engine.services.reload import Prepare, Reload
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.states import States
 from sandbox_engine.services.targets import PoolTargets
 from sandbox_engine.services.usage import Usage
 
@@ -55,6 +57,7 @@ class NodeDoor:
         usage: Ledger,
         open_audit: OpenAudit,
         saved_pools: Document,
+        states: States,
     ) -> None:
         self._sandboxes, self._admission = sandboxes, admission
         self._open_audit = open_audit
@@ -94,8 +97,19 @@ class NodeDoor:
         node_calls = NodeCalls(
             node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
         )
-        routes = Routes([*claim_calls.routes(), *node_calls.routes(), *unserved()])
-        self._server = NodeServer(NodeApi(Access(config.api_token, mint), routes))
+        access = Access(config.api_token, mint)
+        state_calls = StateCalls(
+            claims=self.claims, states=states, access=access, advertise=advertise
+        )
+        routes = Routes(
+            [
+                *claim_calls.routes(),
+                *state_calls.routes(),
+                *node_calls.routes(),
+                *unserved(),
+            ]
+        )
+        self._server = NodeServer(NodeApi(access, routes))
 
     @property
     def address(self) -> str:

@@ -133,7 +133,7 @@ class ClaimCalls:
         """Become a relay of guest calls."""
         if call.request.upgrade != "silkd":
             return _upgrade_needed("silkd")
-        return Switch("silkd", self._relays.agent(call.party, call.item))
+        return Switch("silkd", await self._relays.agent(call.party, call.item))
 
     async def port(self, call: Call) -> Reply:
         """Become a relay to a port in the guest."""

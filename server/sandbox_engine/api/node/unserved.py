@@ -6,12 +6,8 @@ from sandbox_engine.api.node.replies import Response, refusal
 from sandbox_engine.api.node.routes import Call, Right, Route
 
 _CALLS = (
-    ("POST", "/v1/sandboxes/*/fork", Right.NODE),
     ("POST", "/v1/sandboxes/*/promote", Right.NODE),
-    ("POST", "/v1/sandboxes/*/checkpoint", Right.NODE),
     ("POST", "/v1/sandboxes/*/preview", Right.NODE),
-    ("POST", "/v1/sandboxes/*/hibernate", Right.OWNER_OR_ROOT),
-    ("POST", "/v1/sandboxes/*/wake", Right.OWNER_OR_ROOT),
     ("GET", "/v1/sandboxes/*/env", Right.NODE),
     ("PUT", "/v1/sandboxes/*/env", Right.NODE),
     ("PATCH", "/v1/sandboxes/*/env", Right.NODE),
@@ -20,9 +16,6 @@ _CALLS = (
     ("PATCH", "/v1/sandboxes/*/volumes", Right.NODE),
     ("PUT", "/v1/sandboxes/*/instance-metadata", Right.ROOT),
     ("GET", "/v1/volumes", Right.NODE),
-    ("GET", "/v1/checkpoints", Right.NODE),
-    ("DELETE", "/v1/checkpoints/*", Right.NODE),
-    ("POST", "/v1/checkpoints/*/claim", Right.NODE),
     ("GET", "/v1/checkpoints/*/blob", Right.ROOT),
     ("DELETE", "/v1/templates", Right.NODE),
     ("PUT", "/v1/templates/labels", Right.NODE),

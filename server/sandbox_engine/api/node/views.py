@@ -7,7 +7,8 @@ from typing import Any
 
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxStatus
-from sandbox_engine.model.size import Key
+from sandbox_engine.model.size import Key, Size
+from sandbox_engine.model.snapshot import Record
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.pool import Pool
@@ -35,6 +36,8 @@ def granted(created: Created, owner_addr: str) -> Value:
     if owner_addr:
         view["owner_addr"] = owner_addr
     view["net_route"] = "none"
+    if sandbox.from_checkpoint:
+        view["from_checkpoint"] = sandbox.from_checkpoint
     return view
 
 
@@ -46,19 +49,40 @@ def row(claims: Claims, sandbox: Sandbox) -> Value:
         "key": key_view(claims.key(sandbox)),
         "deadline": moment(sandbox.deadline),
         "claimed_at": moment(sandbox.created_at),
-        "hibernated": False,
+        "hibernated": sandbox.state is State.HIBERNATED,
         "cpu_count": sandbox.vcpus,
         "mem_total_bytes": sandbox.memory_mib << 20,
     }
     claim = sandbox.claim
+    restarted = sandbox.restarted_at
     optional: Value = {
         "tenant": claim.tenant if claim is not None else None,
+        "from_checkpoint": sandbox.from_checkpoint,
+        "restarts": sandbox.restarts,
+        "restarted_at": "" if restarted is None else moment(restarted),
         "claim_ref": sandbox.spec.claim_ref,
         "metadata": sandbox.spec.metadata,
         "on_expire": claim.on_expire if claim is not None and claim.on_expire != "destroy" else "",
         "failed": sandbox.failure if sandbox.state is State.FAILED else "",
     }
     return view | {name: value for name, value in optional.items() if value}
+
+
+def checkpoint(claims: Claims, record: Record) -> Value:
+    """One checkpoint."""
+    size = record.size or claims.sizes.name_of(
+        Size(cpus=record.origin.vcpus, memory_mib=record.origin.memory_mib)
+    )
+    view: Value = {
+        "id": record.id,
+        "name": record.name,
+        "sandbox_id": record.sandbox_id,
+        "key": key_view(Key(record.origin.template, record.net, size)),
+        "created_at": moment(record.created_at),
+    }
+    if record.tenant is not None:
+        view["tenant"] = record.tenant
+    return view
 
 
 def stats(status: SandboxStatus, now: float) -> Value:
@@ -71,7 +95,7 @@ def stats(status: SandboxStatus, now: float) -> Value:
         "mem_total_bytes": sandbox.memory_mib << 20,
         "mem_used_bytes": status.memory_rss_bytes,
         "mem_used_measured": measured,
-        "hibernated": False,
+        "hibernated": sandbox.state is State.HIBERNATED,
         "measured_at": moment(now),
     }
 
@@ -99,7 +123,7 @@ class NodeView:
             "pools": [self._pool(pool) for pool in self._pools.all()],
             "templates": [],
             "claimed": len(states),
-            "hibernated": 0,
+            "hibernated": states.count(State.HIBERNATED),
             "archived": 0,
         }
         if failed := states.count(State.FAILED):

@@ -33,6 +33,7 @@ async def run(
     if not first.HasField("start"):
         raise InvalidArgument("start", "the first message must be `start`")
     spec = spec_from_pb(first.start)
+    await execs.awake(caller, first.start.sandbox_id)
     async with execs.start(caller, first.start.sandbox_id, spec) as command:
         outbox, offsets = Outbox(), Offsets()
         parts = (

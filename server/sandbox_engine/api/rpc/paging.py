@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+from sandbox.v1.checkpoints_pb2 import ListCheckpointsRequest
 from sandbox.v1.sandboxes_pb2 import ListSandboxesRequest
 from sandbox.v1.templates_pb2 import ListTemplatesRequest
 
@@ -15,7 +16,7 @@ from sandbox_engine.errors import InvalidArgument
 
 DEFAULT_SIZE = 100
 MAX_SIZE = 1000
-Paged: TypeAlias = ListSandboxesRequest | ListTemplatesRequest
+Paged: TypeAlias = ListSandboxesRequest | ListTemplatesRequest | ListCheckpointsRequest
 """Requests with `page_size`, `page_token` and filters."""
 _T = TypeVar("_T")
 

@@ -18,12 +18,18 @@ from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.states import States
 
 STATES = {
     State.RUNNING: pb.SANDBOX_STATE_RUNNING,
     State.PAUSING: pb.SANDBOX_STATE_PAUSING,
     State.PAUSED: pb.SANDBOX_STATE_PAUSED,
     State.RESUMING: pb.SANDBOX_STATE_RESUMING,
+    State.SAVING: pb.SANDBOX_STATE_RUNNING,
+    State.HIBERNATING: pb.SANDBOX_STATE_HIBERNATING,
+    State.HIBERNATED: pb.SANDBOX_STATE_HIBERNATED,
+    State.WAKING: pb.SANDBOX_STATE_WAKING,
+    State.BOOTING: pb.SANDBOX_STATE_WAKING,
     State.FAILED: pb.SANDBOX_STATE_FAILED,
     State.DESTROYING: pb.SANDBOX_STATE_DESTROYING,
     State.DESTROYED: pb.SANDBOX_STATE_DESTROYED,
@@ -33,8 +39,8 @@ STATES = {
 class SandboxServicer:
     """Message in, one service call, message out."""
 
-    def __init__(self, sandboxes: Sandboxes, sessions: Sessions) -> None:
-        self._sandboxes, self._sessions = sandboxes, sessions
+    def __init__(self, sandboxes: Sandboxes, sessions: Sessions, states: States) -> None:
+        self._sandboxes, self._sessions, self._states = sandboxes, sessions, states
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -54,9 +60,8 @@ class SandboxServicer:
         )
         if request.attach_session:
             await self._still_open(caller, created)
-        credentials = pb.SandboxCredentials(token=created.token, session_token=created.token)
         return pb.CreateSandboxResponse(
-            sandbox=sandbox_to_pb(created.sandbox), credentials=credentials
+            sandbox=sandbox_to_pb(created.sandbox), credentials=credentials(created)
         )
 
     async def _still_open(self, caller: Caller, created: Created) -> None:
@@ -111,6 +116,41 @@ class SandboxServicer:
         sandbox = await self._sandboxes.resume(caller, request.sandbox_id)
         return pb.ResumeSandboxResponse(sandbox=sandbox_to_pb(sandbox))
 
+    async def hibernate_sandbox(
+        self, request: pb.HibernateSandboxRequest, caller: Caller
+    ) -> pb.HibernateSandboxResponse:
+        """It is saved durably and has no process when this answers."""
+        sandbox = await self._states.hibernation.hibernate(caller, request.sandbox_id)
+        return pb.HibernateSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def wake_sandbox(
+        self, request: pb.WakeSandboxRequest, caller: Caller
+    ) -> pb.WakeSandboxResponse:
+        """It runs when this answers."""
+        sandbox = await self._states.hibernation.wake(caller, request.sandbox_id)
+        return pb.WakeSandboxResponse(sandbox=sandbox_to_pb(sandbox))
+
+    async def fork_sandbox(
+        self, request: pb.ForkSandboxRequest, caller: Caller
+    ) -> pb.ForkSandboxResponse:
+        """Children that share its past."""
+        served(request)
+        children = await self._states.forks.fork(
+            caller,
+            request.sandbox_id,
+            request.count,
+            ttl_s=seconds(request.ttl),
+            ref_prefix=request.claim_ref_prefix,
+        )
+        return pb.ForkSandboxResponse(
+            children=[
+                pb.ForkedSandbox(
+                    sandbox=sandbox_to_pb(child.sandbox), credentials=credentials(child)
+                )
+                for child in children
+            ]
+        )
+
     async def inspect_sandbox(
         self, request: pb.InspectSandboxRequest, caller: Caller
     ) -> pb.InspectSandboxResponse:
@@ -141,6 +181,11 @@ class SandboxServicer:
         finally:
             # Not awaited here: the call is being cancelled, and destroying takes its time.
             spawn(self._sessions.close(session), name=f"end {session}")
+
+
+def credentials(created: Created) -> pb.SandboxCredentials:
+    """What its holder may show."""
+    return pb.SandboxCredentials(token=created.token, session_token=created.token)
 
 
 def spec_from_pb(request: pb.CreateSandboxRequest) -> SandboxSpec:
@@ -184,6 +229,10 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         net=pb.NET_LANE_NONE,
         net_route=pb.NET_ROUTE_NONE,
         tenant=(sandbox.claim.tenant or "") if sandbox.claim is not None else "",
+        parent_id=sandbox.parent,
+        from_checkpoint=sandbox.from_checkpoint,
+        restarts=sandbox.restarts,
+        restart_time=None if sandbox.restarted_at is None else timestamp(sandbox.restarted_at),
         failure=wire_text(sandbox.failure),
     )
 

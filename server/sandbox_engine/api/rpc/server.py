@@ -20,6 +20,7 @@ from sandbox.v1 import (
 
 from sandbox_engine.api import sockets
 from sandbox_engine.api.rpc.callers import Callers
+from sandbox_engine.api.rpc.checkpoints import CheckpointServicer
 from sandbox_engine.api.rpc.dispatch import bind
 from sandbox_engine.api.rpc.guest import GuestServicer
 from sandbox_engine.api.rpc.node import NodeServicer
@@ -32,6 +33,7 @@ from sandbox_engine.services.files import Files
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
 
 FILES: tuple[FileDescriptor, ...] = (
@@ -74,14 +76,16 @@ class RpcServer:
         sessions: Sessions,
         templates: Templates,
         node: Node,
+        states: States,
         path: Path,
         listen: str = "",
         tokens: Mapping[str, str] | None = None,
     ) -> None:
-        self._sandboxes = SandboxServicer(sandboxes, sessions)
+        self._sandboxes = SandboxServicer(sandboxes, sessions, states)
         self._servicers: dict[str, object] = {
             "SandboxService": self._sandboxes,
             "GuestService": GuestServicer(execs, files),
+            "CheckpointService": CheckpointServicer(states.checkpoints),
             "TemplateService": TemplateServicer(templates),
             "NodeService": NodeServicer(node),
         }

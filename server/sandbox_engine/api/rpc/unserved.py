@@ -7,7 +7,7 @@ field removes its row.
 from __future__ import annotations
 
 from google.protobuf.message import Message
-from sandbox.v1 import guest_pb2, node_pb2, sandboxes_pb2, templates_pb2
+from sandbox.v1 import checkpoints_pb2, guest_pb2, node_pb2, sandboxes_pb2, templates_pb2
 
 from sandbox_engine.errors import Unimplemented
 
@@ -22,6 +22,17 @@ FIELDS: dict[type[Message], dict[str, set[object]]] = {
     sandboxes_pb2.EgressPolicy: {"required": set()},
     sandboxes_pb2.EnvVar: {"host_only": set(), "injection": set()},
     sandboxes_pb2.RenewSandboxRequest: {"on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY}},
+    sandboxes_pb2.ForkSandboxRequest: {
+        "request_id": set(),
+        "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
+        "attach_session": set(),
+    },
+    checkpoints_pb2.CreateCheckpointRequest: {"request_id": set()},
+    checkpoints_pb2.BranchCheckpointRequest: {
+        "request_id": set(),
+        "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
+        "attach_session": set(),
+    },
     sandboxes_pb2.ListSandboxesRequest: {"tenant": set()},
     guest_pb2.ExecStart: {"request_id": set()},
     templates_pb2.TemplateSource: {"oci_image": set()},

@@ -1,0 +1,118 @@
+"""Hibernate and wake: a sandbox without a process, and back.
+
+Both are idempotent, and whatever else arrives meanwhile is answered by the lifecycle
+table: a use of a hibernating or hibernated sandbox waits for it and wakes it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sandbox_engine.errors import StateConflict
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.machine import Input, State
+from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.ports.clock import Clock
+from sandbox_engine.ports.snapshots import SnapshotStore
+from sandbox_engine.services import vms
+from sandbox_engine.services.live import Live
+from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.saving import Saver, origin_of
+from sandbox_engine.services.vms import Vm, VmFactory
+
+
+class Hibernation:
+    """Puts sandboxes to sleep, and is what `Sandboxes` wakes them with."""
+
+    def __init__(
+        self,
+        *,
+        sandboxes: Sandboxes,
+        saver: Saver,
+        store: SnapshotStore,
+        factory: VmFactory,
+        clock: Clock,
+    ) -> None:
+        self._sandboxes, self._saver = sandboxes, saver
+        self._store, self._factory, self._clock = store, factory, clock
+        sandboxes.waker = self._wake_one
+
+    async def hibernate(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """Save it durably, then end its VM.  Idempotent; joins one under way.
+
+        Cancelling the call does not stop it.  Raises `SandboxNotFound`, `StateConflict`,
+        `GuestUnavailable`, `NoSpace`, `VmmError`; but for a dead VM it then runs on.
+        """
+        live = self._sandboxes.find(caller, sandbox_id)
+        if live.sandbox.state is State.HIBERNATING:
+            await self._sandboxes.joined(live)
+        if self._sandboxes.advance(live, Input.HIBERNATE) is State.HIBERNATING:
+            await self._sandboxes.run_step(live, self._hibernate(live), "hibernate")
+        return live.sandbox
+
+    async def _hibernate(self, live: Live) -> None:
+        async with self._sandboxes.finishing(live):
+            vm = await self._saver.put_to_sleep(live)
+            live.held = None
+        for watcher in self._sandboxes.watchers:
+            watcher.hibernated(live.sandbox)
+        await self._factory.destroy(vm)
+
+    async def wake(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """Bring it back and leave it running.  Idempotent; joins one under way.
+
+        A failed one boots from its own disk: its memory is lost.  Raises
+        `SandboxNotFound`, `StateConflict`, and what making a VM raises.
+        """
+        await self._sandboxes.awake(caller, sandbox_id)
+        live = self._sandboxes.find(caller, sandbox_id)
+        if live.sandbox.state is State.BOOTING:
+            await self._sandboxes.joined(live)
+        if self._sandboxes.advance(live, Input.WAKE) is State.BOOTING:
+            await self._sandboxes.run_step(live, self._boot(live), "boot")
+        return live.sandbox
+
+    async def _wake_one(self, live: Live) -> None:
+        if self._sandboxes.advance(live, Input.WAKE) is State.WAKING:
+            await self._sandboxes.run_step(live, self._wake(live), "wake")
+
+    async def _wake(self, live: Live) -> None:
+        began = time.monotonic()
+        sandbox = live.sandbox
+        async with self._sandboxes.finishing(live):
+            with self._saver.opened(sandbox.id) as saved:
+                identity = vms.same_identity(sandbox.spec.env)
+                vm = await self._saver.restored(
+                    saved.origin, saved.files, sandbox_id=sandbox.id, identity=identity
+                )
+            await self._take(live, vm, State.WAKING)
+        self._store.remove(sandbox.id)
+        for watcher in self._sandboxes.watchers:
+            watcher.woke(sandbox, time.monotonic() - began)
+
+    async def _boot(self, live: Live) -> None:
+        sandbox = live.sandbox
+        async with self._sandboxes.finishing(live):
+            if live.held is not None:
+                # Its disk is a layer from now on; what else it had goes.
+                dead, live.held = live.held, None
+                self._saver.keep_disk(sandbox, dead)
+                spawn(self._factory.destroy(dead), name=f"bury {dead.name}")
+            identity = vms.same_identity(sandbox.spec.env)
+            vm = await self._saver.restored(
+                origin_of(sandbox), None, sandbox_id=sandbox.id, identity=identity
+            )
+            sandbox.booted, sandbox.failure = True, ""
+            sandbox.restarts += 1
+            sandbox.restarted_at = self._clock.now()
+            await self._take(live, vm, State.BOOTING)
+        for watcher in self._sandboxes.watchers:
+            watcher.restarted(sandbox)
+
+    async def _take(self, live: Live, vm: Vm, state: State) -> None:
+        """Give a VM to its sandbox, unless that was destroyed while it was made."""
+        if live.sandbox.state is not state:
+            await self._factory.destroy(vm)
+            raise StateConflict(have=live.sandbox.state.value, given="wake")
+        self._sandboxes.attach(live, vm)

@@ -1,0 +1,225 @@
+"""The sandboxes that exist, in memory, and every step of their lives.
+
+The lifecycle table (`model/machine.py`) decides.  A record changes in memory and in the
+journal in one synchronous step, so two calls that race are ordered by who reaches the
+table first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+
+from sandbox_engine.errors import (
+    EngineError,
+    GuestUnavailable,
+    NoSpace,
+    PermissionDenied,
+    SandboxNotFound,
+    StateConflict,
+)
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.machine import Input, State, step
+from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.ports.clock import Clock
+from sandbox_engine.ports.guest import GuestConnection
+from sandbox_engine.ports.journal import Journal
+from sandbox_engine.ports.snapshots import SnapshotStore
+from sandbox_engine.ports.templates import TemplatePins
+from sandbox_engine.services.idle import IdleClock
+from sandbox_engine.services.live import Live
+from sandbox_engine.services.vms import DISK, Vm
+from sandbox_engine.services.watching import Watcher
+
+_log = structlog.get_logger(__name__)
+_ASLEEP = (State.HIBERNATING, State.HIBERNATED, State.WAKING)
+_BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE)
+
+
+class Registry:
+    """What exists: found by who may see it, changed only through the table."""
+
+    def __init__(
+        self, *, journal: Journal, snapshots: SnapshotStore, pins: TemplatePins, clock: Clock
+    ) -> None:
+        self._journal, self._clock = journal, clock
+        self._snapshots, self._pins = snapshots, pins
+        self._live: dict[str, Live] = {}
+        self._by_number: dict[int, Live] = {}
+        self.on_lease: Callable[[], None] = lambda: None
+        """Called when a deadline may have become the nearest one."""
+        self.watchers: list[Watcher] = []
+        self.waker: Callable[[Live], Awaitable[None]] = _no_waker
+        """Wakes a hibernated sandbox."""
+
+    def track(self, sandbox: Sandbox, vm: Vm | None) -> None:
+        """Know a sandbox (new, or adopted after a restart) and watch its VM."""
+        self._snapshots.hold(sandbox.layers)
+        self._pins.hold(sandbox.template_digest)
+        live = Live(sandbox, vm, IdleClock(self._clock))
+        self._live[sandbox.id] = self._by_number[sandbox.number] = live
+        if vm is not None:
+            self._watch(live, vm)
+        self.on_lease()
+
+    def _watch(self, live: Live, vm: Vm) -> None:
+        vm.machine.when_exited(lambda: self._vm_exited(live, vm))
+
+    def attach(self, live: Live, vm: Vm) -> None:
+        """Its new VM; the step under way puts both into the journal."""
+        sandbox = live.sandbox
+        live.held, sandbox.vm, sandbox.disk = vm, vm.name, DISK
+        sandbox.resumed_at = self._clock.now()
+        self._watch(live, vm)
+
+    # -- find --------------------------------------------------------------------
+
+    def get(self, caller: Caller, sandbox_id: str) -> Sandbox:
+        """One sandbox.  Raises `SandboxNotFound`."""
+        return self.find(caller, sandbox_id).sandbox
+
+    def by_number(self, caller: Caller, number: int) -> Sandbox:
+        """The sandbox a frame names.
+
+        Raises `SandboxNotFound`, or `PermissionDenied` where another session owns it.
+        """
+        live = self._by_number.get(number)
+        if live is None:
+            raise SandboxNotFound(number)
+        if caller.confined and live.sandbox.session != caller.session:
+            raise PermissionDenied(f"sandbox {number} belongs to another session")
+        return live.sandbox
+
+    def visible(self, caller: Caller) -> list[Sandbox]:
+        """What the caller may see, oldest first."""
+        return [
+            live.sandbox
+            for live in self._live.values()
+            if not caller.confined or live.sandbox.session == caller.session
+        ]
+
+    def find(self, caller: Caller, sandbox_id: str) -> Live:
+        """One sandbox with its VM, for what changes it.  Raises `SandboxNotFound`."""
+        live = self._live.get(sandbox_id)
+        if live is None or (caller.confined and live.sandbox.session != caller.session):
+            raise SandboxNotFound(sandbox_id)
+        return live
+
+    def channel(self, caller: Caller, sandbox_id: str, *, passive: bool = False) -> GuestConnection:
+        """The guest channel, for an operation that the present state allows.
+
+        A `passive` one is an operator's read: it is not taken for activity.
+
+        Raises `SandboxNotFound`, `StateConflict`, `GuestUnavailable` (the VM died).
+        """
+        live = self.find(caller, sandbox_id)
+        if live.sandbox.state is State.FAILED:
+            raise GuestUnavailable(f"sandbox {sandbox_id} failed: {live.sandbox.failure}")
+        step(live.sandbox.state, Input.USE)
+        if not passive:
+            live.idle.touch()
+        return live.vm.channel
+
+    async def awake(self, caller: Caller, sandbox_id: str) -> None:
+        """Bring a hibernated sandbox back for whoever is about to use it.
+
+        Every other state it leaves to that use.  Raises `SandboxNotFound`, and what a wake
+        raises.
+        """
+        live = self.find(caller, sandbox_id)
+        while live.sandbox.state in _ASLEEP:
+            if live.sandbox.state is State.HIBERNATED:
+                await self.waker(live)
+            else:
+                await self.joined(live)
+
+    async def run_step(self, live: Live, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run the step that the table has begun to its end, whether or not its caller stays."""
+        live.work = spawn(work, name=f"{name} {live.sandbox.id}")
+        await asyncio.shield(live.work)
+
+    async def joined(self, live: Live) -> None:
+        """Wait for the step under way, however it ends."""
+        if live.work is not None:
+            await asyncio.wait((live.work,))
+
+    def idle(self, caller: Caller, sandbox_id: str) -> IdleClock:
+        """How long it has been left alone, and what holds that clock."""
+        return self.find(caller, sandbox_id).idle
+
+    # -- steps -------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def finishing(self, live: Live) -> AsyncIterator[None]:
+        """Leave a transitional state by how the step inside ended."""
+        failure: EngineError | None = None
+        try:
+            yield
+        except EngineError as error:
+            failure = error
+        sandbox = live.sandbox
+        if sandbox.state in (State.DESTROYING, State.DESTROYED):  # its end is not this step's
+            raise StateConflict(have=sandbox.state.value, given="finish this step of") from failure
+        self.advance(live, Input.DONE if failure is None else Input.STEP_FAILED)
+        if sandbox.state is State.FAILED:
+            raise GuestUnavailable(f"sandbox {sandbox.id} failed: {sandbox.failure}") from failure
+        if failure is not None:
+            raise failure
+
+    def advance(self, live: Live, given: Input) -> State:
+        """Feed the table; a change of state is in the journal when this returns.
+
+        On a full disk nothing new is begun (`NoSpace`).  But what ended or died did so, and
+        destroying frees space: then the journal stays behind, which the next start mends.
+        """
+        before = live.sandbox.state
+        after = step(before, given)
+        if after is before:
+            return after
+        live.sandbox.state = after
+        try:
+            self._journal.sandbox_put(live.sandbox)
+        except NoSpace as error:
+            if given in _BEGIN:
+                live.sandbox.state = before
+                raise
+            _log.error("the journal is behind", sandbox=live.sandbox.id, error=str(error))
+        return after
+
+    def _vm_exited(self, live: Live, vm: Vm) -> None:
+        if live.held is not vm or live.sandbox.state in (State.DESTROYING, State.DESTROYED):
+            return
+        live.sandbox.failure = "its virtual machine died"
+        self.advance(live, Input.VM_DIED)
+        for watcher in self.watchers:
+            watcher.vm_exited(live.sandbox)
+        _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=vm.name)
+
+    # -- leases ------------------------------------------------------------------
+
+    def expired(self, now: float) -> list[Live]:
+        """Sandboxes whose lease has ended."""
+        return [
+            live
+            for live in self._live.values()
+            if live.sandbox.deadline is not None
+            and live.sandbox.deadline <= now
+            and live.sandbox.state is not State.DESTROYING
+        ]
+
+    def deadlines(self) -> Iterator[float]:
+        """When leases end."""
+        return (
+            live.sandbox.deadline
+            for live in self._live.values()
+            if live.sandbox.deadline is not None and live.sandbox.state is not State.DESTROYING
+        )
+
+
+async def _no_waker(live: Live) -> None:
+    raise StateConflict(have=live.sandbox.state.value, given="wake")
