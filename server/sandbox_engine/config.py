@@ -7,6 +7,7 @@ values, never this whole.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +18,9 @@ from msgspec import Meta, Struct
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.pool_wish import PoolTarget, bounds
 from sandbox_engine.model.size import Key, Size, Sizes
+from sandbox_engine.model.workspace import MAX_TTL_S
 
+WORKSPACE_MAX_TTL = "SANDBOX_WORKSPACE_MAX_TTL"
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]*):\d{1,5}\Z")
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+/?\Z")
 
@@ -91,6 +94,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     default_lease_seconds: Annotated[int, Meta(ge=1, le=86400)] = 300
     allowed_services: list[str] = []
     """Daemon-wide egress ceiling (seed "Egress policy")."""
+    workspace_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = 2048
+    """Most that a session's workspace can hold; it takes only what is written to it."""
     vmm_uid_base: Annotated[int, Meta(ge=1000, le=4_000_000_000)] = 700_000
     """Each VMM runs as its own unprivileged uid, counted up from here."""
     vmm_uid_count: Annotated[int, Meta(ge=16, le=65536)] = 4096
@@ -157,6 +162,17 @@ def _check_service(entry: str) -> None:
         split_entry(entry)
     except InvalidArgument as error:
         raise ValueError(f"allowed_services: {error.problem}") from error
+
+
+def workspace_max_ttl_s() -> int:
+    """The platform's longest lifetime of a workspace, from the environment (seed "Error codes").
+
+    Raises `InvalidArgument`.
+    """
+    value = os.environ.get(WORKSPACE_MAX_TTL, "")
+    if value and not (value.isascii() and value.isdigit() and int(value)):
+        raise InvalidArgument(WORKSPACE_MAX_TTL, f"must be whole seconds, at least 1, not {value}")
+    return int(value) if value else MAX_TTL_S
 
 
 def load(path: Path | None) -> Config:

@@ -20,7 +20,7 @@ import structlog
 from sandbox_engine.api.frames.server import FrameServer
 from sandbox_engine.api.node.door import NodeDoor
 from sandbox_engine.api.rpc.server import RpcServer
-from sandbox_engine.config import Config
+from sandbox_engine.config import Config, workspace_max_ttl_s
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.guest.channel import PROTOCOL, Connector
 from sandbox_engine.ids import TokenMint
@@ -43,7 +43,9 @@ from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
+from sandbox_engine.storage.workspaces import Images
 from sandbox_engine.templates.bake import sweep_work
 from sandbox_engine.templates.child import ChildBuilder
 from sandbox_engine.templates.layout import Layout
@@ -92,6 +94,13 @@ class _Parts:
             per_uid=config.max_sandboxes_per_uid,
         )
         mint = TokenMint.load(data / "node.key")
+        self.workspaces = Workspaces(
+            volumes=Images(data / "workspaces"),
+            journal=self.journal,
+            clock=clock,
+            size_bytes=config.workspace_mib << 20,
+            max_ttl_s=workspace_max_ttl_s(),
+        )
         self.sandboxes = Sandboxes(
             pools=self.pools,
             factory=self.factory,
@@ -104,6 +113,7 @@ class _Parts:
             mint=mint,
             allowed_services=tuple(config.allowed_services),
             default_lease_s=config.default_lease_seconds,
+            workspaces=self.workspaces,
         )
         self.states = States(
             sandboxes=self.sandboxes,
@@ -127,6 +137,7 @@ class _Parts:
             sandboxes=self.sandboxes,
             store=self.snapshots,
             pins=self.pins,
+            workspaces=self.workspaces,
         )
         sessions = Sessions(self.sandboxes)
         execs, files = Execs(self.sandboxes), Files(self.sandboxes)
@@ -150,6 +161,7 @@ class _Parts:
             execs=execs,
             files=files,
             sessions=sessions,
+            workspaces=self.workspaces,
             path=Path(config.engine_socket),
             allowed_uids=config.allowed_uids,
         )
@@ -159,6 +171,7 @@ class _Parts:
             files=files,
             sessions=sessions,
             templates=templates,
+            workspaces=self.workspaces,
             node=node,
             states=self.states,
             path=Path(config.grpc_socket),
@@ -218,6 +231,7 @@ class Daemon:
             (parts.journal.run_checkpoints(), "journal checkpoints"),
             (parts.pools.run(), "pools"),
             (parts.states.checkpoints.run(), "checkpoints' end"),
+            (parts.workspaces.run(), "workspaces"),
         ):
             stack.push_async_callback(cancel, spawn(part, name=name))
         await parts.frames.start()

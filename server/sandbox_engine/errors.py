@@ -33,6 +33,7 @@ class Code(enum.Enum):
     SESSION_EXPIRED = "SESSION_EXPIRED"
     SESSION_LIMIT = "SESSION_LIMIT"
     SESSION_UNKNOWN = "SESSION_UNKNOWN"
+    SESSION_BUSY = "SESSION_BUSY"
     GUEST_UNAVAILABLE = "GUEST_UNAVAILABLE"
     GUEST_BUSY = "GUEST_BUSY"
     PATH_DENIED = "PATH_DENIED"
@@ -235,6 +236,23 @@ class SessionUnknown(EngineError):
     """No workspace exists for the session key."""
 
     code = Code.SESSION_UNKNOWN
+
+
+class SessionBusy(EngineError):
+    """The workspace is mounted in another sandbox: two would destroy its files."""
+
+    code = Code.SESSION_BUSY
+    retry_after_s = 1.0
+
+    def __init__(self, key: str, sandbox: str) -> None:
+        super().__init__(f"session {key!r} is in use by sandbox {sandbox}; destroy that one first")
+        self.key, self.sandbox = key, sandbox
+
+
+class WorkspaceDamaged(EngineError):
+    """A volume's filesystem could not be repaired."""
+
+    code = Code.INTERNAL
 
 
 class GuestUnavailable(EngineError):

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 from sandbox_engine.errors import NoSpace
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.ports.journal import RequestRow, VmRow
 from sandbox_engine.ports.vmm import MachineRef
 
@@ -24,6 +25,7 @@ class FakeJournal:
         self._number = 0
         self._vms: dict[str, VmRow] = {}
         self._sandboxes: dict[str, bytes] = {}
+        self._workspaces: dict[tuple[str, str], Workspace] = {}
         self._requests: dict[tuple[str, str], tuple[RequestRow, float]] = {}
 
     def next_number(self) -> int:
@@ -68,6 +70,17 @@ class FakeJournal:
         found = self._requests.get((scope, key))
         return None if found is None or found[1] <= now else found[0]
 
+    def workspace_put(self, workspace: Workspace) -> None:
+        with self._write():
+            self._workspaces[workspace.owner, workspace.key] = workspace
+
+    def workspace_gone(self, workspace: Workspace) -> None:
+        with self._write():
+            self._workspaces.pop((workspace.owner, workspace.key), None)
+
+    def workspaces(self) -> list[Workspace]:
+        return list(self._workspaces.values())
+
     def close(self) -> None:
         pass
 
@@ -77,6 +90,7 @@ class FakeJournal:
         found._number = self._number
         found._vms, found._sandboxes = dict(self._vms), dict(self._sandboxes)
         found._requests = dict(self._requests)
+        found._workspaces = dict(self._workspaces)
         return found
 
     def _write(self) -> Write:

@@ -9,6 +9,7 @@ from sandbox_engine.guest.channel import Connector
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
+from sandbox_engine.model.workspace import MAX_TTL_S
 from sandbox_engine.observe.tasks import settle
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.execs import Execs
@@ -21,6 +22,7 @@ from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
 from sandbox_engine.templates.pins import Pins
 
@@ -30,6 +32,7 @@ from tests.fakes.journal import FakeJournal
 from tests.fakes.steps import Steps
 from tests.fakes.templates import FakeVault
 from tests.fakes.vmm import FakeDriver, FakeHost, FakeProcess
+from tests.fakes.volumes import FakeVolumes
 
 TEMPLATE = "base"
 OPERATOR = Caller(name="operator")
@@ -46,6 +49,7 @@ class Services:
         host: FakeHost | None = None,
         journal: FakeJournal | None = None,
         clock: FakeClock | None = None,
+        volumes: FakeVolumes | None = None,
         default_warm: int = 0,
         budget: int = 2,
         node: int = 64,
@@ -80,6 +84,14 @@ class Services:
             default_warm=default_warm,
         )
         self.admission = Admission(node=node, per_session=per_session, per_uid=per_uid)
+        self.volumes = volumes or FakeVolumes(folder / "volumes")
+        self.workspaces = Workspaces(
+            volumes=self.volumes,
+            journal=self.journal,
+            clock=self.clock,
+            size_bytes=1 << 20,
+            max_ttl_s=MAX_TTL_S,
+        )
         self.requests = Requests(self.journal, self.clock)
         self.sandboxes = Sandboxes(
             pools=self.pools,
@@ -93,6 +105,7 @@ class Services:
             mint=TokenMint(bytes(32)),
             allowed_services=allowed_services,
             default_lease_s=300,
+            workspaces=self.workspaces,
         )
         self.reaper = Reaper(self.sandboxes, self.clock)
         self.recovery = Recovery(
@@ -102,6 +115,7 @@ class Services:
             sandboxes=self.sandboxes,
             store=self.store,
             pins=self.pins,
+            workspaces=self.workspaces,
         )
         self.sessions = Sessions(self.sandboxes)
         self.execs, self.files = Execs(self.sandboxes), Files(self.sandboxes)
@@ -174,7 +188,13 @@ class Services:
         for process in self.host.processes.values():
             process.guest.hang_up()
         self._aside.rename(self.root)
-        return Services(self.folder, host=self.host, journal=self._found, clock=self.clock)
+        return Services(
+            self.folder,
+            host=self.host,
+            journal=self._found,
+            clock=self.clock,
+            volumes=self.volumes,
+        )
 
 
 def spec(**fields: Any) -> SandboxSpec:

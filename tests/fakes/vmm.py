@@ -31,6 +31,8 @@ class FakeProcess:
         self.disk = spec.disk
         self.frozen: list[Path] = []
         """Disks under it that change no more, the lowest first."""
+        self.volume: int | None = None
+        """The inode of the volume it was given."""
         self.exited = asyncio.Event()
         self.guest = FakeGuest(spec.directory / CHANNEL)
         self._host = host
@@ -129,6 +131,10 @@ class FakeMachine:
         await self._reach("freeze_disk")
         self.process.frozen.append(self.process.disk)
         self.process.disk = disk
+
+    async def attach_volume(self, fd: int) -> None:
+        await self._reach("attach_volume")
+        self.process.volume = os.fstat(fd).st_ino
 
     async def kill(self) -> None:
         if self._driver.cut_off:

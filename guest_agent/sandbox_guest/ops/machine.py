@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 import sandbox_guest
-from sandbox_guest import fields
+from sandbox_guest import fields, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
@@ -51,8 +53,12 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
     return DONE
 
 
-def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
-    """Replace what is named: `env`, the sandbox's own variables, and `lane`, its network."""
+def configure(
+    agent: Agent, _stream: Stream, request: Control
+) -> Control | Coroutine[Any, Any, Control]:
+    """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, and
+    `workspace`, the volume there: `{"serial"}` of its disk, or `{}` for none.
+    """
     variables = fields.variables(request, "env")
     if variables is not None:
         agent.variables.set_own(variables)
@@ -61,4 +67,15 @@ def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
         if lane not in LANES:
             raise fields.refuse("lane", f"must be one of {', '.join(LANES)}")
         agent.variables.set_lane(lane)
+    workspace = fields.optional(request, "workspace", dict)
+    return DONE if workspace is None else _set_volume(agent, fields.text(workspace, "serial"))
+
+
+async def _set_volume(agent: Agent, serial: str | None) -> Control:
+    """In a thread: a journal may have to be played back, or a process let go."""
+    target = agent.places.workspace
+    if serial is None:
+        await asyncio.to_thread(volume.detach, target, agent.cgroups)
+    else:
+        await asyncio.to_thread(volume.attach, serial, target)
     return DONE

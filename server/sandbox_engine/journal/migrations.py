@@ -18,4 +18,8 @@ MIGRATIONS: list[list[str]] = [
            expires_at REAL NOT NULL, PRIMARY KEY(scope, key)) WITHOUT ROWID""",
         "CREATE INDEX requests_by_expiry ON requests(expires_at)",
     ],
+    [
+        """CREATE TABLE workspaces(owner TEXT NOT NULL, key TEXT NOT NULL, record BLOB NOT NULL,
+           PRIMARY KEY(owner, key)) WITHOUT ROWID""",
+    ],
 ]

@@ -17,12 +17,14 @@ import msgspec
 from sandbox_engine.errors import NoSpace
 from sandbox_engine.journal.migrations import MIGRATIONS
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.ports.journal import RequestRow, VmRow
 from sandbox_engine.ports.vmm import MachineRef
 
 CHECKPOINT_INTERVAL_S = 5.0
 _encode = msgspec.json.Encoder().encode
 _sandbox_decoder = msgspec.json.Decoder(Sandbox)
+_workspace_decoder = msgspec.json.Decoder(Workspace)
 _ref_decoder = msgspec.json.Decoder(MachineRef)
 _request_decoder = msgspec.json.Decoder(RequestRow)
 
@@ -110,6 +112,22 @@ class SqliteJournal:
             "SELECT answer FROM requests WHERE scope=? AND key=?", (scope, key)
         ).fetchone()
         return None if row is None else _request_decoder.decode(row[0])
+
+    def workspace_put(self, workspace: Workspace) -> None:
+        """See `ports.journal.Journal`."""
+        self._run(
+            "INSERT OR REPLACE INTO workspaces(owner, key, record) VALUES(?, ?, ?)",
+            workspace.owner, workspace.key, _encode(workspace),
+        )  # fmt: skip
+
+    def workspace_gone(self, workspace: Workspace) -> None:
+        """See `ports.journal.Journal`."""
+        self._run("DELETE FROM workspaces WHERE owner=? AND key=?", workspace.owner, workspace.key)
+
+    def workspaces(self) -> list[Workspace]:
+        """See `ports.journal.Journal`."""
+        rows = self._db.execute("SELECT record FROM workspaces")
+        return [_workspace_decoder.decode(record) for (record,) in rows]
 
     def close(self) -> None:
         """See `ports.journal.Journal`."""

@@ -11,6 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.ports.vmm import MachineRef
 
 
@@ -62,6 +63,15 @@ class Journal(Protocol):
 
     def request_find(self, scope: str, key: str, now: float) -> RequestRow | None:
         """The answer given before under this key, unless it expired."""
+
+    def workspace_put(self, workspace: Workspace) -> None:
+        """Insert or replace a workspace."""
+
+    def workspace_gone(self, workspace: Workspace) -> None:
+        """Forget a workspace."""
+
+    def workspaces(self) -> list[Workspace]:
+        """Every workspace on record."""
 
     def close(self) -> None:
         """Write everything out."""

@@ -122,6 +122,12 @@ class Machine(Protocol):
         What was written so far is under it and changes no more.  The machine is paused.
         """
 
+    async def attach_volume(self, fd: int) -> None:
+        """Put this file behind the disk that waits for a volume; once, on a machine that runs.
+
+        The descriptor stays the caller's.
+        """
+
     async def kill(self) -> None:
         """End the process and wait until it is gone.  Never raises; idempotent."""
 

@@ -20,6 +20,7 @@ from sandbox_engine.ports.vmm import MachineRef
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.vms import Vm, VmFactory
+from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
 _ASLEEP = (State.HIBERNATED, State.WAKING)
@@ -46,8 +47,9 @@ class Recovery:
         sandboxes: Sandboxes,
         store: SnapshotStore,
         pins: TemplatePins,
+        workspaces: Workspaces | None = None,
     ) -> None:
-        self._store, self._pins = store, pins
+        self._store, self._pins, self._workspaces = store, pins, workspaces
         self._journal, self._factory = journal, factory
         self._admission, self._sandboxes = admission, sandboxes
 
@@ -93,6 +95,8 @@ class Recovery:
                 self._store.remove(record.id)
         self._store.sweep()
         self._pins.sweep()
+        if self._workspaces is not None:
+            self._workspaces.recover(_sessions(self._journal.sandboxes()))
 
     async def _adopted(self, sandbox: Sandbox, ref: MachineRef | None) -> Vm | None:
         after = _ADOPTABLE.get(sandbox.state)
@@ -103,3 +107,8 @@ class Recovery:
             sandbox.state = after
             self._journal.sandbox_put(sandbox)
         return vm
+
+
+def _sessions(sandboxes: list[Sandbox]) -> list[tuple[str, str]]:
+    """Who holds which workspace."""
+    return [(each.owner, each.spec.session_key) for each in sandboxes if each.spec.session_key]

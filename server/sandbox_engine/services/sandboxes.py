@@ -37,6 +37,7 @@ from sandbox_engine.model.sandbox import (
     lease_length,
 )
 from sandbox_engine.model.size import Size
+from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.journal import Journal
@@ -51,6 +52,7 @@ from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
 from sandbox_engine.services.watching import End
+from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
 
@@ -75,11 +77,11 @@ class Sandboxes(Registry):
         mint: TokenMint,
         allowed_services: tuple[str, ...],
         default_lease_s: int,
+        workspaces: Workspaces | None = None,
     ) -> None:
         super().__init__(journal=journal, snapshots=snapshots, pins=pins, clock=clock)
         self._pools, self._factory, self._admission = pools, factory, admission
-        self._requests = requests
-        self._mint = mint
+        self._requests, self._mint, self._workspaces = requests, mint, workspaces
         self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
         self.release_delay_s = 0.0
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
@@ -108,8 +110,8 @@ class Sandboxes(Registry):
         """
         spec.check()
         check_ceiling(spec.egress_allow, self._allowed_services)
-        if spec.session_key is not None:
-            raise Unimplemented("session_key: this engine serves no workspaces yet")
+        if spec.session_key is not None and self._workspaces is None:
+            raise Unimplemented("session_key: this engine serves no workspaces")
         lease_s = lease_length(ttl_s, self._default_lease_s)
         if not request_id:
             return await self._create(caller, spec, lease_s, claim)
@@ -131,7 +133,12 @@ class Sandboxes(Registry):
         began = time.monotonic()
         self._admission.enter(caller, claim=claim is not None)
         vm: Vm | None = None
+        workspace: Workspace | None = None
         try:
+            if spec.session_key is not None and self._workspaces is not None:
+                workspace = await self._workspaces.acquire(
+                    caller, spec.session_key, spec.workspace_ttl_s
+                )
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
             pool = self._pools.find(spec.template, size) or await self._pools.of(
                 spec.template, size
@@ -140,18 +147,29 @@ class Sandboxes(Registry):
             if vm is None:
                 tier = Tier.CLONE if pool.size is None else Tier.COLD
                 vm = await self._wait_for_vm(pool, spec)
+            if workspace is not None and self._workspaces is not None:
+                await self._workspaces.attach(workspace, vm)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim is not None)
-            if vm is not None and isinstance(error, InvalidArgument):
+            if vm is not None and workspace is None and isinstance(error, InvalidArgument):
                 pool.give_back(vm)  # the request was wrong, the VM is not
             elif vm is not None:
-                spawn(self._factory.destroy(vm), name=f"undo create {vm.name}")
+                spawn(self._undo(vm, workspace), name=f"undo create {vm.name}")
+                workspace = None
+            if workspace is not None and self._workspaces is not None:
+                self._workspaces.release(workspace.owner, workspace.key)
             raise
         created.tier = tier
         for watcher in self.watchers:
             watcher.created(created, time.monotonic() - began)
         return created
+
+    async def _undo(self, vm: Vm, workspace: Workspace | None) -> None:
+        """A volume is free again only when the VM that may have it is gone."""
+        await self._factory.destroy(vm)
+        if workspace is not None and self._workspaces is not None:
+            self._workspaces.release(workspace.owner, workspace.key)
 
     async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
         template = await self._pools.verified(spec.template)
@@ -332,8 +350,17 @@ class Sandboxes(Registry):
             _log.error("a sandbox stays on record", sandbox=sandbox.id, error=str(error))
 
     async def _stop_vm(self, live: Live) -> None:
-        if live.held is not None:
-            await self._factory.stop(live.held)
+        """End the VM, its volume unmounted before and free after."""
+        owner, key, vm = live.sandbox.owner, live.sandbox.spec.session_key, live.held
+        if vm is None:
+            return
+        if key is None or self._workspaces is None:
+            await self._factory.stop(vm)
+            return
+        if not vm.machine.exited.is_set():
+            await self._workspaces.detach(owner, key, vm)
+        await self._factory.stop(vm)
+        self._workspaces.release(owner, key)
 
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox

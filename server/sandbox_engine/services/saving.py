@@ -112,6 +112,7 @@ class Saver:
     async def _copy(self, live: Live, files: Files) -> None:
         vm, sandbox = live.vm, live.sandbox
         template = await self._vault.generation(sandbox.spec.template, sandbox.template_digest)
+        _check(sandbox, State.SAVING, "save")  # whose end took its disk along
         layer = _layer_name()
         disk = vms.new_disk(vm, template, f"disk-{layer}.qcow2")
         self._store.add_layer(layer, _disk(vm, sandbox))
@@ -124,6 +125,7 @@ class Saver:
             await vm.machine.freeze_disk(disk)
         finally:
             await _go_on(vm)
+        _check(sandbox, State.SAVING, "save")
         self._seal(sandbox.layers)
 
     async def put_to_sleep(self, live: Live) -> Vm:
@@ -136,6 +138,7 @@ class Saver:
         with self._store.draft() as files:
             try:
                 await _stand_still(vm, files)
+                _check(sandbox, State.HIBERNATING, "hibernate")
                 self._store.add_layer(layer, _disk(vm, sandbox))
                 layers = (*sandbox.layers, layer)
                 await self._publish_sleep(sandbox, files, layers)
@@ -202,21 +205,25 @@ class Saver:
         it boots from its disk.  Raises `TemplateNotFound`, `TemplateCorrupt`,
         `TemplateIncompatible`, `VmmError`, `GuestUnavailable`, `NoSpace`.
         """
-        template = await self._vault.generation(origin.template, origin.template_digest)
-        self._seal(origin.layers)
-        vm = await self._factory.prepare(
-            template,
-            Size(cpus=origin.vcpus, memory_mib=origin.memory_mib),
-            sandbox_id=sandbox_id,
-            state=vms.State(
-                layers=tuple(self._store.layer(name) for name in origin.layers),
-                files=files,
-                booted=origin.booted,
-            ),
-        )
-        own = identity or vms.new_identity(vm.sandbox_id, env)
-        await self._factory.bring_up(vm, own)
-        return vm
+        self._store.hold(origin.layers)  # its owner may end meanwhile
+        try:
+            template = await self._vault.generation(origin.template, origin.template_digest)
+            self._seal(origin.layers)
+            vm = await self._factory.prepare(
+                template,
+                Size(cpus=origin.vcpus, memory_mib=origin.memory_mib),
+                sandbox_id=sandbox_id,
+                state=vms.State(
+                    layers=tuple(self._store.layer(name) for name in origin.layers),
+                    files=files,
+                    booted=origin.booted,
+                ),
+            )
+            own = identity or vms.new_identity(vm.sandbox_id, env)
+            await self._factory.bring_up(vm, own)
+            return vm
+        finally:
+            self._store.release(origin.layers)
 
     def keep_disk(self, sandbox: Sandbox, vm: Vm) -> None:
         """The disk of a VM that died becomes a layer of its sandbox."""

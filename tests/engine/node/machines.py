@@ -60,6 +60,9 @@ class FakeMachine:
         assert self.paused
         assert disk.exists()
 
+    async def attach_volume(self, fd: int) -> None:
+        pass
+
     async def kill(self) -> None:
         self.die()
 

@@ -14,7 +14,6 @@ from sandbox_engine.errors import (
     LimitReached,
     PoolExhausted,
     TemplateNotFound,
-    Unimplemented,
     VmmError,
 )
 from sandbox_engine.model.caller import Caller
@@ -85,7 +84,6 @@ async def test_variables_reach_the_guest_before_any_operation(services: Services
         pytest.param({"vcpus": 2}, Code.INVALID_ARGUMENT, "1 vCPUs, not 2", id="vcpus"),
         pytest.param({"env": {"A=B": ""}}, Code.INVALID_ARGUMENT, "A=B", id="env"),
         pytest.param({"pool_wait_ms": -1}, Code.INVALID_ARGUMENT, "pool_wait_ms", id="wait"),
-        pytest.param({"session_key": "a b"}, Code.UNIMPLEMENTED, "workspaces", id="workspace"),
         pytest.param({"session_key": 'a"'}, Code.INVALID_ARGUMENT, "session_key", id="key"),
         pytest.param(
             {"egress_allow": ("a.example",)},
@@ -278,8 +276,3 @@ async def test_a_template_removed_while_somebody_waits_for_it_is_told(
     held.release()
     with pytest.raises(TemplateNotFound):
         await creating
-
-
-async def test_workspaces_are_refused_with_words(services: Services) -> None:
-    with pytest.raises(Unimplemented, match="session_key"):
-        await services.create(session_key="mine")

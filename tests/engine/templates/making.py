@@ -154,6 +154,9 @@ class FakeMachine:
     async def freeze_disk(self, disk: Path) -> None:
         raise AssertionError("a bake's disk is the template's")
 
+    async def attach_volume(self, fd: int) -> None:
+        raise AssertionError("a bake has no volume")
+
     async def kill(self) -> None:
         self._events.append("kill")
         self.exited.set()

@@ -12,6 +12,7 @@ from sandbox_engine.model.caller import Caller
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import MAX_CHUNK, Files
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.workspaces import Workspaces
 
 _GuestCall = Callable[[Caller, str, pb.GuestRequest], Awaitable[pb.GuestResponse]]
 
@@ -19,8 +20,11 @@ _GuestCall = Callable[[Caller, str, pb.GuestRequest], Awaitable[pb.GuestResponse
 class Calls:
     """One request in, one reply out; raises what the services raise."""
 
-    def __init__(self, sandboxes: Sandboxes, execs: Execs, files: Files) -> None:
+    def __init__(
+        self, sandboxes: Sandboxes, execs: Execs, files: Files, workspaces: Workspaces | None = None
+    ) -> None:
         self._sandboxes, self._execs, self._files = sandboxes, execs, files
+        self._workspaces = workspaces
         self._guest_calls: dict[str, _GuestCall] = {
             "exec": self._exec,
             "read_file": self._read_file,
@@ -44,18 +48,31 @@ class Calls:
                 return convert.status(self._sandboxes.inspect(caller, sandbox_id))
             case "guest":
                 return pb.ServerMessage(guest=await self._guest(caller, message.guest))
+            case "session_renew":
+                return self._renew(caller, message.session_renew)
+            case "pause" | "resume" | "destroy":
+                return await self._change(caller, kind, message)
+        raise InvalidArgument("request", "the message asks for nothing that this engine knows")
+
+    async def _change(
+        self, caller: Caller, kind: str, message: pb.ClientMessage
+    ) -> pb.ServerMessage:
+        match kind:
             case "pause":
                 await self._sandboxes.pause(caller, self._id(caller, message.pause.sandbox_id))
                 return pb.ServerMessage(pause=pb.PauseResponse())
             case "resume":
                 await self._sandboxes.resume(caller, self._id(caller, message.resume.sandbox_id))
                 return pb.ServerMessage(resume=pb.ResumeResponse())
-            case "destroy":
-                await self._sandboxes.destroy(caller, self._id(caller, message.destroy.sandbox_id))
-                return pb.ServerMessage(destroy=pb.DestroyResponse())
-            case "session_renew":
-                raise Unimplemented("session_renew: this engine serves no workspaces yet")
-        raise InvalidArgument("request", "the message asks for nothing that this engine knows")
+        await self._sandboxes.destroy(caller, self._id(caller, message.destroy.sandbox_id))
+        return pb.ServerMessage(destroy=pb.DestroyResponse())
+
+    def _renew(self, caller: Caller, request: pb.SessionRenewRequest) -> pb.ServerMessage:
+        if self._workspaces is None:
+            raise Unimplemented("session_renew: this engine serves no workspaces")
+        found = self._workspaces.renew(caller, request.session_key, request.extra_seconds)
+        answer = pb.SessionRenewResponse(expires_at=int(found.expires_at))
+        return pb.ServerMessage(session_renew=answer)
 
     def _id(self, caller: Caller, number: int) -> str:
         return self._sandboxes.by_number(caller, number).id

@@ -16,6 +16,7 @@ from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
 
@@ -32,8 +33,9 @@ class FrameServer:
         sessions: Sessions,
         path: Path,
         allowed_uids: Collection[int] | None,
+        workspaces: Workspaces | None = None,
     ) -> None:
-        self._calls, self._sessions = Calls(sandboxes, execs, files), sessions
+        self._calls, self._sessions = Calls(sandboxes, execs, files, workspaces), sessions
         self._path, self._allowed_uids = path, allowed_uids
         self._server: asyncio.Server | None = None
         self._open: set[FrameConnection] = set()

@@ -11,12 +11,15 @@ from typing import TypeAlias, TypeVar
 from sandbox.v1.checkpoints_pb2 import ListCheckpointsRequest
 from sandbox.v1.sandboxes_pb2 import ListSandboxesRequest
 from sandbox.v1.templates_pb2 import ListTemplatesRequest
+from sandbox.v1.workspaces_pb2 import ListWorkspacesRequest
 
 from sandbox_engine.errors import InvalidArgument
 
 DEFAULT_SIZE = 100
 MAX_SIZE = 1000
-Paged: TypeAlias = ListSandboxesRequest | ListTemplatesRequest | ListCheckpointsRequest
+Paged: TypeAlias = (
+    ListSandboxesRequest | ListTemplatesRequest | ListCheckpointsRequest | ListWorkspacesRequest
+)
 """Requests with `page_size`, `page_token` and filters."""
 _T = TypeVar("_T")
 

@@ -27,6 +27,7 @@ from sandbox_engine.api.rpc.node import NodeServicer
 from sandbox_engine.api.rpc.sandboxes import SandboxServicer
 from sandbox_engine.api.rpc.standard import Health, add_reflection
 from sandbox_engine.api.rpc.templates import TemplateServicer
+from sandbox_engine.api.rpc.workspaces import WorkspaceServicer
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
@@ -35,6 +36,7 @@ from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
+from sandbox_engine.services.workspaces import Workspaces
 
 FILES: tuple[FileDescriptor, ...] = (
     sandboxes_pb2.DESCRIPTOR,
@@ -80,6 +82,7 @@ class RpcServer:
         path: Path,
         listen: str = "",
         tokens: Mapping[str, str] | None = None,
+        workspaces: Workspaces | None = None,
     ) -> None:
         self._sandboxes = SandboxServicer(sandboxes, sessions, states)
         self._servicers: dict[str, object] = {
@@ -89,6 +92,8 @@ class RpcServer:
             "TemplateService": TemplateServicer(templates),
             "NodeService": NodeServicer(node),
         }
+        if workspaces is not None:
+            self._servicers["WorkspaceService"] = WorkspaceServicer(workspaces)
         self._path, self._listen, self._callers = path, listen, Callers(tokens or {})
         self._server: grpc.aio.Server | None = None
         self._health = Health(SERVICES)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sandbox_engine.ports.vmm import MachineSpec
 
 BINARY = "qemu-system-x86_64"
-LAYOUT = "microvm/1"
+LAYOUT = "microvm/2"
 CPU = {"tcg": "Nehalem", "kvm": "host"}
 """Under emulation the oldest model with x86-64-v2: newer ones cost emulated vector code."""
 
@@ -23,6 +23,11 @@ COMMAND_LINE = (
 )
 ROOT_NODE, BASE_NODE = "root", "base"
 """The writable disk, which is `root-1` and so on once it was frozen; the image under all."""
+WORKSPACE_NODE, NO_WORKSPACE_NODE = "workspace", "no-workspace"
+"""The disk that waits for a session's volume, and the nothing that is behind it until then."""
+WORKSPACE_SERIAL = "sandbox-workspace"
+WORKSPACE_MAX_BYTES = 1 << 40
+"""What the guest takes its size for, whatever volume comes: a filesystem knows its own."""
 CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
@@ -67,6 +72,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
+        *_workspace(),
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
         "-chardev", f"socket,id=channel,fd={fds.channel},server=on,wait=off",
@@ -100,6 +106,19 @@ def _disks(spec: MachineSpec, fds: Descriptors) -> list[str]:
         under = name
     nodes.append(_root(spec, fds, under))
     return [word for node in nodes for word in ("-blockdev", node)]
+
+
+def _workspace() -> list[str]:
+    """A disk that waits for a session's volume, with nothing behind it yet."""
+    nothing = f"node-name={NO_WORKSPACE_NODE},read-zeroes=on,size={WORKSPACE_MAX_BYTES}"
+    node = f"node-name={WORKSPACE_NODE},discard=unmap,file={NO_WORKSPACE_NODE}"
+    # A host whose disk is full is an error in the guest, not a guest that stands still.
+    disk = f"drive={WORKSPACE_NODE},serial={WORKSPACE_SERIAL},werror=report,rerror=report"
+    return [
+        "-blockdev", f"driver=null-co,{nothing}",
+        "-blockdev", f"driver=raw,{node}",
+        "-device", f"virtio-blk-device,{disk}",
+    ]  # fmt: skip
 
 
 def _root(spec: MachineSpec, fds: Descriptors, under: str) -> str:

@@ -82,6 +82,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """No such checkpoint."""
     ERROR_REASON_PRECONDITION_FAILED: _ErrorReason.ValueType  # 29
     """A digest that the call names is no longer the template's."""
+    ERROR_REASON_SESSION_BUSY: _ErrorReason.ValueType  # 30
+    """The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The registry of error reasons.  On the wire a reason is the value's name without its
@@ -149,4 +151,6 @@ ERROR_REASON_CHECKPOINT_NOT_FOUND: ErrorReason.ValueType  # 28
 """No such checkpoint."""
 ERROR_REASON_PRECONDITION_FAILED: ErrorReason.ValueType  # 29
 """A digest that the call names is no longer the template's."""
+ERROR_REASON_SESSION_BUSY: ErrorReason.ValueType  # 30
+"""The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -1,0 +1,210 @@
+"""Who has a workspace, when it ends, and what the next engine makes of it; over fakes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sandbox_engine.errors import (
+    InvalidArgument,
+    NoSpace,
+    PoolExhausted,
+    SessionBusy,
+    SessionExpired,
+    SessionUnknown,
+    StateConflict,
+    VmmError,
+    WorkspaceDamaged,
+)
+from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.machine import Input, State
+from sandbox_engine.model.workspace import MAX_TTL_S
+from sandbox_engine.observe.tasks import settle
+
+from tests.fakes.guest import GuestStream, Message
+from tests.fakes.services import OPERATOR, Services
+
+OTHER = Caller(name="other")
+
+
+@pytest.fixture
+async def services(tmp_path: Path) -> AsyncIterator[Services]:
+    made = Services(tmp_path)
+    made.pool(warm=0)
+    yield made
+    await made.close()
+    assert made.left() == {}
+
+
+async def test_it_is_given_to_the_machine_and_comes_back(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+    (volume,) = services.volumes.names()
+    found = services.workspaces.get(OPERATOR, "k")
+    assert found.sandbox == sandbox.id
+    assert services.process(sandbox).volume == (services.volumes.folder / volume).stat().st_ino
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    assert services.workspaces.get(OPERATOR, "k").sandbox == ""
+    await services.create(session_key="k")
+    assert services.volumes.names() == [volume]
+    assert services.volumes.repaired == []
+
+
+async def test_two_owners_of_one_key_have_two(services: Services) -> None:
+    await services.create(session_key="k")
+    await services.create(OTHER, session_key="k")
+    assert len(services.volumes.names()) == 2
+    assert [each.key for each in services.workspaces.all(OTHER)] == ["k"]
+
+
+async def test_one_sandbox_at_a_time(services: Services) -> None:
+    first = await services.create(session_key="k")
+    with pytest.raises(SessionBusy, match=first.id):
+        await services.create(session_key="k")
+    with pytest.raises(SessionBusy):
+        services.workspaces.delete(OPERATOR, "k")
+
+
+@pytest.mark.parametrize("verb", [Input.SAVE, Input.HIBERNATE])
+async def test_what_has_one_is_neither_copied_nor_put_to_sleep(
+    services: Services, verb: Input
+) -> None:
+    sandbox = await services.create(session_key="k")
+    with pytest.raises(StateConflict, match="attached to a workspace"):
+        services.sandboxes.advance(services.sandboxes.find(OPERATOR, sandbox.id), verb)
+    assert sandbox.state is State.RUNNING
+
+
+@pytest.mark.parametrize("key", ["", "a" * 128, 'a"b', "a\\b", "ü", "a\nb"])
+async def test_keys_that_cannot_be(services: Services, key: str) -> None:
+    with pytest.raises(InvalidArgument):
+        await services.create(session_key=key)
+    assert services.volumes.names() == []
+
+
+async def test_a_create_that_fails_gives_it_back(services: Services) -> None:
+    services.steps.fail("attach_volume", lambda: VmmError("it refuses"), times=1)
+    with pytest.raises(VmmError, match="it refuses"):
+        await services.create(session_key="k")
+    await settle()
+    await services.create(session_key="k")
+    assert services.volumes.repaired == services.volumes.names()  # a guest may have had it
+
+
+async def test_no_machine_in_time_gives_it_back(services: Services) -> None:
+    held = services.steps.hold("launch")
+    with pytest.raises(PoolExhausted):
+        await services.create(session_key="k", pool_wait_ms=1)
+    held.release()
+    await services.create(session_key="k")
+    assert services.volumes.repaired == []
+
+
+async def test_a_full_host_leaves_no_record(services: Services) -> None:
+    services.volumes.full = True
+    with pytest.raises(NoSpace):
+        await services.create(session_key="k")
+    with pytest.raises(SessionUnknown):
+        services.workspaces.get(OPERATOR, "k")
+    services.volumes.full = False
+    await services.create(session_key="k")
+
+
+async def test_a_machine_that_died_had_it_unclean(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+    services.process(sandbox).die()
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    services.volumes.damaged = True
+    with pytest.raises(WorkspaceDamaged):
+        await services.create(session_key="k")
+    services.volumes.damaged = False
+    await services.create(session_key="k")
+    assert services.volumes.repaired == services.volumes.names()
+
+
+async def test_a_guest_that_does_not_unmount_had_it_unclean(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+
+    async def refuse(stream: GuestStream, _: Message) -> None:
+        await stream.fail(4, "busy")
+
+    services.guest(sandbox).operations["configure"] = refuse
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    await services.create(session_key="k")
+    assert services.volumes.repaired == services.volumes.names()
+
+
+async def test_a_paused_one_is_unmounted_too(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+    await services.sandboxes.pause(OPERATOR, sandbox.id)
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    await services.create(session_key="k")
+    assert services.volumes.repaired == []
+
+
+async def test_its_time_ends_while_a_sandbox_has_it(services: Services) -> None:
+    sandbox = await services.create(session_key="k", workspace_ttl_s=60)
+    services.clock.skip(61)
+    services.workspaces.reap()
+    assert len(services.volumes.names()) == 1  # not from under a guest
+    with pytest.raises(SessionExpired):
+        services.workspaces.renew(OPERATOR, "k", 60)
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    assert services.volumes.names() == []
+
+
+async def test_an_owner_who_comes_late_is_told_so(services: Services) -> None:
+    sandbox = await services.create(session_key="k", workspace_ttl_s=60)
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    services.clock.skip(61)
+    services.workspaces.reap()
+    assert services.volumes.names() == []
+    with pytest.raises(SessionExpired):
+        services.workspaces.renew(OPERATOR, "k", 60)
+    with pytest.raises(SessionUnknown):
+        services.workspaces.get(OPERATOR, "k")
+    services.clock.skip(MAX_TTL_S)
+    services.workspaces.reap()
+    with pytest.raises(SessionUnknown):
+        services.workspaces.renew(OPERATOR, "k", 60)
+
+
+async def test_after_its_time_a_create_makes_a_new_one(services: Services) -> None:
+    sandbox = await services.create(session_key="k", workspace_ttl_s=60)
+    first = services.volumes.names()
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    services.clock.skip(61)
+    await services.create(session_key="k")
+    assert len(services.volumes.names()) == 1
+    assert services.volumes.names() != first
+
+
+async def test_an_owner_may_delete_it(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    with pytest.raises(SessionUnknown):
+        services.workspaces.delete(OTHER, "k")
+    services.workspaces.delete(OPERATOR, "k")
+    assert services.volumes.names() == []
+
+
+async def test_the_next_engine_knows_who_has_what(tmp_path: Path) -> None:
+    first = Services(tmp_path)
+    first.pool(warm=0)
+    held = await first.create(session_key="held")
+    free = await first.create(session_key="free")
+    await first.sandboxes.destroy(OPERATOR, free.id)
+    lost = await first.create(session_key="lost")
+    (tmp_path / "volumes" / "nobodys").touch()
+    first.process(lost).die()
+    first.cut_off()
+    second = await first.successor()
+    await second.recovery.run()
+    with pytest.raises(SessionBusy, match=held.id):
+        await second.create(session_key="held")
+    await second.create(session_key="free")
+    assert second.volumes.repaired == []
+    await second.create(session_key="lost")
+    assert len(second.volumes.repaired) == 1
+    assert len(second.volumes.names()) == 3
+    await second.close()
