@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_engine.errors import VmmError
-from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Platform
+from sandbox_engine.ports.vmm import WAITING_DISKS, MachineRef, MachineSpec, MachineStats, Platform
 
 from tests.fakes.guest import FakeGuest
 from tests.fakes.steps import Steps
@@ -31,8 +31,8 @@ class FakeProcess:
         self.disk = spec.disk
         self.frozen: list[Path] = []
         """Disks under it that change no more, the lowest first."""
-        self.volume: int | None = None
-        """The inode of the volume it was given."""
+        self.disks: dict[str, int] = {}
+        """The inode of the file behind each disk that waited, by serial number."""
         self.exited = asyncio.Event()
         self.guest = FakeGuest(spec.directory / CHANNEL)
         self._host = host
@@ -132,9 +132,10 @@ class FakeMachine:
         self.process.frozen.append(self.process.disk)
         self.process.disk = disk
 
-    async def attach_volume(self, fd: int) -> None:
-        await self._reach("attach_volume")
-        self.process.volume = os.fstat(fd).st_ino
+    async def attach_disk(self, serial: str, fd: int) -> None:
+        assert serial in WAITING_DISKS and serial not in self.process.disks
+        await self._reach("attach_disk")
+        self.process.disks[serial] = os.fstat(fd).st_ino
 
     async def kill(self) -> None:
         if self._driver.cut_off:

@@ -21,6 +21,7 @@ from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import Input, State
 from sandbox_engine.model.workspace import MAX_TTL_S
 from sandbox_engine.observe.tasks import settle
+from sandbox_engine.ports.vmm import WORKSPACE_DISK
 
 from tests.fakes.guest import GuestStream, Message
 from tests.fakes.services import OPERATOR, Services
@@ -42,7 +43,8 @@ async def test_it_is_given_to_the_machine_and_comes_back(services: Services) -> 
     (volume,) = services.volumes.names()
     found = services.workspaces.get(OPERATOR, "k")
     assert found.sandbox == sandbox.id
-    assert services.process(sandbox).volume == (services.volumes.folder / volume).stat().st_ino
+    inode = (services.volumes.folder / volume).stat().st_ino
+    assert services.process(sandbox).disks == {WORKSPACE_DISK: inode}
     await services.sandboxes.destroy(OPERATOR, sandbox.id)
     assert services.workspaces.get(OPERATOR, "k").sandbox == ""
     await services.create(session_key="k")
@@ -65,16 +67,6 @@ async def test_one_sandbox_at_a_time(services: Services) -> None:
         services.workspaces.delete(OPERATOR, "k")
 
 
-@pytest.mark.parametrize("verb", [Input.SAVE, Input.HIBERNATE])
-async def test_what_has_one_is_neither_copied_nor_put_to_sleep(
-    services: Services, verb: Input
-) -> None:
-    sandbox = await services.create(session_key="k")
-    with pytest.raises(StateConflict, match="attached to a workspace"):
-        services.sandboxes.advance(services.sandboxes.find(OPERATOR, sandbox.id), verb)
-    assert sandbox.state is State.RUNNING
-
-
 @pytest.mark.parametrize("key", ["", "a" * 128, 'a"b', "a\\b", "ü", "a\nb"])
 async def test_keys_that_cannot_be(services: Services, key: str) -> None:
     with pytest.raises(InvalidArgument):
@@ -83,7 +75,7 @@ async def test_keys_that_cannot_be(services: Services, key: str) -> None:
 
 
 async def test_a_create_that_fails_gives_it_back(services: Services) -> None:
-    services.steps.fail("attach_volume", lambda: VmmError("it refuses"), times=1)
+    services.steps.fail("attach_disk", lambda: VmmError("it refuses"), times=1)
     with pytest.raises(VmmError, match="it refuses"):
         await services.create(session_key="k")
     await settle()
@@ -208,3 +200,12 @@ async def test_the_next_engine_knows_who_has_what(tmp_path: Path) -> None:
     assert len(second.volumes.repaired) == 1
     assert len(second.volumes.names()) == 3
     await second.close()
+
+
+@pytest.mark.parametrize("given", [Input.SAVE, Input.HIBERNATE])
+async def test_no_state_is_saved_of_a_sandbox_with_one(services: Services, given: Input) -> None:
+    sandbox = await services.create(session_key="k")
+    live = services.sandboxes.find(OPERATOR, sandbox.id)
+    with pytest.raises(StateConflict, match="given a workspace"):
+        services.sandboxes.advance(live, given)
+    assert sandbox.state is State.RUNNING

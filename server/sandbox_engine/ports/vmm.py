@@ -16,6 +16,14 @@ from msgspec import Struct
 
 from sandbox_engine.model.template import Platform as Platform  # noqa: PLC0414 - exported again
 
+WORKSPACE_DISK = "sandbox-workspace"
+"""Serial number of the disk that waits for a session's workspace."""
+WAITING_DISKS = (WORKSPACE_DISK,)
+"""Serial numbers of the disks every machine has with nothing behind them, until
+`Machine.attach_disk()`.  A guest sees each from boot on, so this tuple is part of what a
+template is bound to (`vmm/qemu/argv.py` `LAYOUT`).
+"""
+
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """Verified contents to restore: descriptors, so that no later change on disk matters.
@@ -122,10 +130,11 @@ class Machine(Protocol):
         What was written so far is under it and changes no more.  The machine is paused.
         """
 
-    async def attach_volume(self, fd: int) -> None:
-        """Put this file behind the disk that waits for a volume; once, on a machine that runs.
+    async def attach_disk(self, serial: str, fd: int) -> None:
+        """Put this file behind the disk of this serial number (one of `WAITING_DISKS`).
 
-        The descriptor stays the caller's.
+        Once for each, on a machine that runs or is about to; the guest then mounts it
+        without noticing a new device.  The descriptor stays the caller's.
         """
 
     async def kill(self) -> None:

@@ -24,6 +24,13 @@ from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
 _ASLEEP = (State.HIBERNATED, State.WAKING)
+
+
+def _sessions(sandboxes: list[Sandbox]) -> list[tuple[str, str]]:
+    """Who holds which workspace."""
+    return [(each.owner, each.spec.session_key) for each in sandboxes if each.spec.session_key]
+
+
 _ADOPTABLE = {
     State.RUNNING: State.RUNNING,
     State.PAUSING: State.PAUSED,
@@ -47,9 +54,10 @@ class Recovery:
         sandboxes: Sandboxes,
         store: SnapshotStore,
         pins: TemplatePins,
-        workspaces: Workspaces | None = None,
+        workspaces: Workspaces,
     ) -> None:
-        self._store, self._pins, self._workspaces = store, pins, workspaces
+        self._store, self._pins = store, pins
+        self._workspaces = workspaces
         self._journal, self._factory = journal, factory
         self._admission, self._sandboxes = admission, sandboxes
 
@@ -74,6 +82,7 @@ class Recovery:
             _log.info("sandbox adopted", sandbox=sandbox.id, state=sandbox.state.value)
         for name in await self._factory.clear(kept):
             _log.info("leftover removed", vm=name)
+        self._workspaces.recover(_sessions(self._journal.sandboxes()))
         self._forget_states()
 
     def _asleep(self, sandbox: Sandbox) -> bool:
@@ -95,8 +104,6 @@ class Recovery:
                 self._store.remove(record.id)
         self._store.sweep()
         self._pins.sweep()
-        if self._workspaces is not None:
-            self._workspaces.recover(_sessions(self._journal.sandboxes()))
 
     async def _adopted(self, sandbox: Sandbox, ref: MachineRef | None) -> Vm | None:
         after = _ADOPTABLE.get(sandbox.state)
@@ -107,8 +114,3 @@ class Recovery:
             sandbox.state = after
             self._journal.sandbox_put(sandbox)
         return vm
-
-
-def _sessions(sandboxes: list[Sandbox]) -> list[tuple[str, str]]:
-    """Who holds which workspace."""
-    return [(each.owner, each.spec.session_key) for each in sandboxes if each.spec.session_key]

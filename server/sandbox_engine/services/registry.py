@@ -38,8 +38,8 @@ from sandbox_engine.services.watching import Watcher
 
 _log = structlog.get_logger(__name__)
 _ASLEEP = (State.HIBERNATING, State.HIBERNATED, State.WAKING)
-_COPY = (Input.SAVE, Input.HIBERNATE)
-"""What would leave two machines, or none, with a volume that belongs to one."""
+_NEED_ALL_DISKS = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
+"""A saved state holds no workspace: that would go on changing without it."""
 _BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE)
 
 
@@ -181,10 +181,10 @@ class Registry:
         """
         before = live.sandbox.state
         after = step(before, given)
-        if given in _COPY and live.sandbox.spec.session_key is not None:
-            raise StateConflict(have="attached to a workspace", given=given.value)
         if after is before:
             return after
+        if given in _NEED_ALL_DISKS and live.sandbox.spec.session_key is not None:
+            raise StateConflict(have="given a workspace", given=given.value)
         live.sandbox.state = after
         try:
             self._journal.sandbox_put(live.sandbox)

@@ -20,7 +20,6 @@ from sandbox_engine.errors import (
     InvalidArgument,
     NoSpace,
     StateConflict,
-    Unimplemented,
     VmmError,
 )
 from sandbox_engine.ids import TokenMint
@@ -77,11 +76,12 @@ class Sandboxes(Registry):
         mint: TokenMint,
         allowed_services: tuple[str, ...],
         default_lease_s: int,
-        workspaces: Workspaces | None = None,
+        workspaces: Workspaces,
     ) -> None:
         super().__init__(journal=journal, snapshots=snapshots, pins=pins, clock=clock)
         self._pools, self._factory, self._admission = pools, factory, admission
-        self._requests, self._mint, self._workspaces = requests, mint, workspaces
+        self._requests = requests
+        self._mint, self._workspaces = mint, workspaces
         self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
         self.release_delay_s = 0.0
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
@@ -110,8 +110,6 @@ class Sandboxes(Registry):
         """
         spec.check()
         check_ceiling(spec.egress_allow, self._allowed_services)
-        if spec.session_key is not None and self._workspaces is None:
-            raise Unimplemented("session_key: this engine serves no workspaces")
         lease_s = lease_length(ttl_s, self._default_lease_s)
         if not request_id:
             return await self._create(caller, spec, lease_s, claim)
@@ -135,10 +133,7 @@ class Sandboxes(Registry):
         vm: Vm | None = None
         workspace: Workspace | None = None
         try:
-            if spec.session_key is not None and self._workspaces is not None:
-                workspace = await self._workspaces.acquire(
-                    caller, spec.session_key, spec.workspace_ttl_s
-                )
+            workspace = await self._workspaces.acquire_for(caller, spec)
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
             pool = self._pools.find(spec.template, size) or await self._pools.of(
                 spec.template, size
@@ -147,7 +142,7 @@ class Sandboxes(Registry):
             if vm is None:
                 tier = Tier.CLONE if pool.size is None else Tier.COLD
                 vm = await self._wait_for_vm(pool, spec)
-            if workspace is not None and self._workspaces is not None:
+            if workspace is not None:
                 await self._workspaces.attach(workspace, vm)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException as error:
@@ -156,8 +151,7 @@ class Sandboxes(Registry):
                 pool.give_back(vm)  # the request was wrong, the VM is not
             elif vm is not None:
                 spawn(self._undo(vm, workspace), name=f"undo create {vm.name}")
-                workspace = None
-            if workspace is not None and self._workspaces is not None:
+            elif workspace is not None:
                 self._workspaces.release(workspace.owner, workspace.key)
             raise
         created.tier = tier
@@ -166,9 +160,9 @@ class Sandboxes(Registry):
         return created
 
     async def _undo(self, vm: Vm, workspace: Workspace | None) -> None:
-        """A volume is free again only when the VM that may have it is gone."""
+        """A workspace is free again only when the VM that may have it is gone."""
         await self._factory.destroy(vm)
-        if workspace is not None and self._workspaces is not None:
+        if workspace is not None:
             self._workspaces.release(workspace.owner, workspace.key)
 
     async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
@@ -311,7 +305,8 @@ class Sandboxes(Registry):
         if first:
             for watcher in self.watchers:
                 watcher.ended(live.sandbox, end)
-            if self.release_delay_s:
+            # A workspace is waited for by its session's next sandbox.
+            if self.release_delay_s and live.sandbox.spec.session_key is None:
                 await self._leave_standing(live)
                 return
             spawn(self._end(live), name=f"destroy {live.sandbox.id}")
@@ -350,17 +345,11 @@ class Sandboxes(Registry):
             _log.error("a sandbox stays on record", sandbox=sandbox.id, error=str(error))
 
     async def _stop_vm(self, live: Live) -> None:
-        """End the VM, its volume unmounted before and free after."""
-        owner, key, vm = live.sandbox.owner, live.sandbox.spec.session_key, live.held
-        if vm is None:
-            return
-        if key is None or self._workspaces is None:
-            await self._factory.stop(vm)
-            return
-        if not vm.machine.exited.is_set():
-            await self._workspaces.detach(owner, key, vm)
-        await self._factory.stop(vm)
-        self._workspaces.release(owner, key)
+        """End the VM, its workspace unmounted before and free after."""
+        if live.held is not None:
+            await self._workspaces.detach(live.sandbox, live.held)
+            await self._factory.stop(live.held)
+        self._workspaces.release(live.sandbox.owner, live.sandbox.spec.session_key)
 
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox

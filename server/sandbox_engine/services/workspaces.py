@@ -7,24 +7,22 @@ dies in between, the next engine knows which volumes are nobody's and which need
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Iterable
 
 import structlog
 from msgspec.structs import replace
 
-from sandbox_engine.errors import EngineError, SessionBusy, SessionUnknown
+from sandbox_engine.errors import EngineError, NoSpace, SessionBusy, SessionUnknown
 from sandbox_engine.model.caller import Caller
-from sandbox_engine.model.sandbox import check_session_key
+from sandbox_engine.model.sandbox import Sandbox, SandboxSpec, check_session_key
 from sandbox_engine.model.workspace import Workspace, attached, granted, renewed
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.journal import Journal
+from sandbox_engine.ports.vmm import WORKSPACE_DISK
 from sandbox_engine.ports.workspaces import Volumes
 from sandbox_engine.services.vms import Vm
 
-SERIAL = "sandbox-workspace"
-"""Of the disk that every machine has waiting for a volume (`vmm/qemu/argv.py`)."""
 ATTACH_TIMEOUT_S = 60.0
 """A guest may have a long journal to play back."""
 DETACH_TIMEOUT_S = 10.0
@@ -48,6 +46,12 @@ class Workspaces:
         self._held: set[_Name] = set()
 
     # -- for one sandbox ---------------------------------------------------------
+
+    async def acquire_for(self, caller: Caller, spec: SandboxSpec) -> Workspace | None:
+        """See `acquire()`; None for a sandbox of no session."""
+        if spec.session_key is None:
+            return None
+        return await self.acquire(caller, spec.session_key, spec.workspace_ttl_s)
 
     async def acquire(self, caller: Caller, key: str, ttl_s: int) -> Workspace:
         """Take a workspace for a sandbox to come, made or repaired where it must be.
@@ -100,20 +104,20 @@ class Workspaces:
         self._put(replace(self._now(workspace), sandbox=vm.sandbox_id, clean=False))
         fd = self._volumes.open(workspace.volume)
         try:
-            await vm.machine.attach_volume(fd)
+            await vm.machine.attach_disk(WORKSPACE_DISK, fd)
         finally:
             os.close(fd)
         await vm.channel.call(
-            {"op": "configure", "workspace": {"serial": SERIAL}}, timeout_s=ATTACH_TIMEOUT_S
+            {"op": "configure", "workspace": {"serial": WORKSPACE_DISK}}, timeout_s=ATTACH_TIMEOUT_S
         )
 
-    async def detach(self, owner: str, key: str, vm: Vm) -> None:
+    async def detach(self, sandbox: Sandbox, vm: Vm) -> None:
         """Unmount, bounded in time; what could not be unmounted is checked before its next use.
 
         Never raises.  The volume stays held until `release()`: the VMM still has it.
         """
-        found = self._all.get((owner, key))
-        if found is None:
+        found = self._all.get((sandbox.owner, sandbox.spec.session_key or ""))
+        if found is None or vm.machine.exited.is_set():
             return
         try:
             async with asyncio.timeout(DETACH_TIMEOUT_S):
@@ -122,16 +126,16 @@ class Workspaces:
         except (EngineError, TimeoutError) as error:
             _log.warning("a workspace was not unmounted", sandbox=vm.sandbox_id, error=str(error))
             return
-        self._put(replace(found, clean=True))
+        self._note(replace(self._now(found), clean=True))
 
-    def release(self, owner: str, key: str) -> None:
-        """The VM is gone: another may have it.  Idempotent."""
-        name = owner, key
+    def release(self, owner: str, key: str | None) -> None:
+        """The VM is gone: another may have it.  Idempotent; never raises."""
+        name = owner, key or ""
         if name not in self._held:
             return
         self._held.discard(name)
         found = replace(self._all[name], sandbox="")
-        self._put(found)
+        self._note(found)
         if found.expired(self._clock.now()):
             self._expire(found)
 
@@ -205,7 +209,7 @@ class Workspaces:
 
     def _expire(self, found: Workspace) -> None:
         self._volumes.remove(found.volume)
-        self._put(replace(found, gone=True, sandbox="", clean=True))
+        self._note(replace(found, gone=True, sandbox="", clean=True))
         _log.info("workspace expired", owner=found.owner, key=found.key)
 
     # -- shared ------------------------------------------------------------------
@@ -224,7 +228,19 @@ class Workspaces:
         self._journal.workspace_put(workspace)
         self._all[workspace.owner, workspace.key] = workspace
 
+    def _note(self, workspace: Workspace) -> None:
+        """Put what happened already: with a full disk the journal stays behind, and the next
+        start takes the workspace for one that needs a check or is nobody's.
+        """
+        self._all[workspace.owner, workspace.key] = workspace
+        try:
+            self._journal.workspace_put(workspace)
+        except NoSpace as error:
+            _log.error("the journal is behind", volume=workspace.volume, error=str(error))
+
     def _forget(self, workspace: Workspace) -> None:
-        with contextlib.suppress(KeyError):
-            del self._all[workspace.owner, workspace.key]
-        self._journal.workspace_gone(workspace)
+        self._all.pop((workspace.owner, workspace.key), None)
+        try:
+            self._journal.workspace_gone(workspace)
+        except NoSpace as error:  # the next start finds no volume
+            _log.error("a workspace stays on record", volume=workspace.volume, error=str(error))

@@ -60,7 +60,7 @@ class FakeMachine:
         assert self.paused
         assert disk.exists()
 
-    async def attach_volume(self, fd: int) -> None:
+    async def attach_disk(self, serial: str, fd: int) -> None:
         pass
 
     async def kill(self) -> None:

@@ -25,6 +25,7 @@ from sandbox_engine.journal.ledger import FileDocument, LineFile
 from sandbox_engine.journal.sqlite import SqliteJournal
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.workspace import MAX_TTL_S
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.services import node as services
 from sandbox_engine.services.admission import Admission
@@ -35,10 +36,12 @@ from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.states import States
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
 from sandbox_engine.templates.pins import Pins
 
 from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
+from tests.fakes.volumes import FakeVolumes
 from tests.support.node import ROOT, Node
 
 _T = TypeVar("_T")
@@ -146,6 +149,13 @@ class World(Node):
             mint=mint,
             allowed_services=(),
             default_lease_s=config.default_lease_seconds,
+            workspaces=Workspaces(
+                volumes=FakeVolumes(data / "workspaces"),
+                journal=self.journal,
+                clock=self.clock,
+                size_bytes=1 << 20,
+                max_ttl_s=MAX_TTL_S,
+            ),
         )
         self.states = States(
             sandboxes=self.sandboxes,

@@ -151,11 +151,11 @@ class FakeMachine:
     async def load_memory(self, fd: int) -> None:
         raise AssertionError("a bake begins with nothing")
 
+    async def attach_disk(self, serial: str, fd: int) -> None:
+        raise AssertionError("a bake has no session")
+
     async def freeze_disk(self, disk: Path) -> None:
         raise AssertionError("a bake's disk is the template's")
-
-    async def attach_volume(self, fd: int) -> None:
-        raise AssertionError("a bake has no volume")
 
     async def kill(self) -> None:
         self._events.append("kill")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sandbox_engine.ports.vmm import MachineSpec
+from sandbox_engine.ports.vmm import WAITING_DISKS, MachineSpec
 
 BINARY = "qemu-system-x86_64"
 LAYOUT = "microvm/2"
@@ -23,11 +23,8 @@ COMMAND_LINE = (
 )
 ROOT_NODE, BASE_NODE = "root", "base"
 """The writable disk, which is `root-1` and so on once it was frozen; the image under all."""
-WORKSPACE_NODE, NO_WORKSPACE_NODE = "workspace", "no-workspace"
-"""The disk that waits for a session's volume, and the nothing that is behind it until then."""
-WORKSPACE_SERIAL = "sandbox-workspace"
-WORKSPACE_MAX_BYTES = 1 << 40
-"""What the guest takes its size for, whatever volume comes: a filesystem knows its own."""
+WAITING_DISK_BYTES = 1 << 40
+"""What a guest takes a waiting disk's size for, whatever comes: a filesystem knows its own."""
 CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
@@ -72,7 +69,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
-        *_workspace(),
+        *(word for serial in WAITING_DISKS for word in _waiting_disk(serial)),
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
         "-chardev", f"socket,id=channel,fd={fds.channel},server=on,wait=off",
@@ -108,12 +105,12 @@ def _disks(spec: MachineSpec, fds: Descriptors) -> list[str]:
     return [word for node in nodes for word in ("-blockdev", node)]
 
 
-def _workspace() -> list[str]:
-    """A disk that waits for a session's volume, with nothing behind it yet."""
-    nothing = f"node-name={NO_WORKSPACE_NODE},read-zeroes=on,size={WORKSPACE_MAX_BYTES}"
-    node = f"node-name={WORKSPACE_NODE},discard=unmap,file={NO_WORKSPACE_NODE}"
+def _waiting_disk(serial: str) -> list[str]:
+    """A disk that waits for a file (`attach_disk`), with nothing behind it yet."""
+    nothing = f"node-name={serial}-nothing,read-zeroes=on,size={WAITING_DISK_BYTES}"
+    node = f"node-name={serial},discard=unmap,file={serial}-nothing"
     # A host whose disk is full is an error in the guest, not a guest that stands still.
-    disk = f"drive={WORKSPACE_NODE},serial={WORKSPACE_SERIAL},werror=report,rerror=report"
+    disk = f"drive={serial},serial={serial},werror=report,rerror=report"
     return [
         "-blockdev", f"driver=null-co,{nothing}",
         "-blockdev", f"driver=raw,{node}",

@@ -32,7 +32,6 @@ CHANNEL_SOCKET = "channel.sock"
 LOG = "vmm.log"
 STATE = "devices.state"
 FDSET = "/dev/fdset/"
-VOLUME = "volume"
 STARTUP_TIMEOUT_S = 20.0
 """From process start to its monitor's greeting; 50 ms is usual, a loaded host needs more."""
 LOAD_TIMEOUT_S = 60.0
@@ -122,13 +121,14 @@ class QemuMachine:
         if file.startswith(FDSET):
             self._spent.append(int(file.removeprefix(FDSET)))
 
-    async def attach_volume(self, fd: int) -> None:
+    async def attach_disk(self, serial: str, fd: int) -> None:
         """See `ports.vmm.Machine`."""
         handed = (await self._run("add-fd", fd=fd))["fdset-id"]
-        file: dict[str, Any] = {"driver": "file", "node-name": VOLUME, "discard": "unmap"}
-        await self._run("blockdev-add", **file, filename=f"{FDSET}{handed}")
-        disk = {"driver": "raw", "node-name": argv.WORKSPACE_NODE, "discard": "unmap"}
-        await self._run("blockdev-reopen", options=[{**disk, "file": VOLUME}])
+        file: dict[str, Any] = {"driver": "file", "node-name": f"{serial}-file"}
+        common: dict[str, Any] = {"discard": "unmap"}
+        await self._run("blockdev-add", **file, **common, filename=f"{FDSET}{handed}")
+        disk = {"driver": "raw", "node-name": serial, "file": file["node-name"], **common}
+        await self._run("blockdev-reopen", options=[disk])
 
     async def _give(self, path: Path) -> int:
         """Hand a file over, to be written and later read; the number of its set in QEMU."""
