@@ -191,6 +191,7 @@ class _Parts:
             usage=self.usage,
             open_audit=lambda setting: _audit_file(data, setting),
             saved_pools=FileDocument(data / "pools.json"),
+            saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
         )
 

@@ -85,8 +85,8 @@ def _end_of_last_line(fd: int) -> int:
 class FileDocument:
     """A document: written beside, synced, renamed."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, mode: int = 0o644) -> None:
+        self._path, self._mode = path, mode
 
     def load(self) -> bytes | None:
         """See `ports.ledger.Document`."""
@@ -101,7 +101,9 @@ class FileDocument:
         """See `ports.ledger.Document`."""
         partial = self._path.with_name(self._path.name + ".partial")
         try:
-            with partial.open("wb") as file:
+            partial.unlink(missing_ok=True)
+            fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, self._mode)
+            with os.fdopen(fd, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

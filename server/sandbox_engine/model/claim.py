@@ -16,3 +16,5 @@ class Claim(Struct, frozen=True, kw_only=True):
     """The length of the lease last granted: a wake from the archive grants it again."""
     on_expire: str = "destroy"
     tenant: str | None = None
+    egress_class: str = ""
+    """The class its tenant had when it was made; it keeps that one."""

@@ -12,9 +12,11 @@ import hmac
 
 from msgspec import Struct
 
-from sandbox_engine.errors import SandboxNotFound, Unauthenticated
+from sandbox_engine.errors import PermissionDenied, SandboxNotFound, Unauthenticated
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.services.tenants import Tenants
 
 
 class Party(Struct, frozen=True, kw_only=True):
@@ -39,9 +41,9 @@ class Party(Struct, frozen=True, kw_only=True):
 class Access:
     """Decides by tokens, compared in constant time."""
 
-    def __init__(self, api_token: str, mint: TokenMint) -> None:
+    def __init__(self, api_token: str, mint: TokenMint, tenants: Tenants) -> None:
         self._root = _digest(api_token) if api_token else None
-        self._mint = mint
+        self._mint, self._tenants = mint, tenants
 
     def node(self, bearer: str | None) -> Party:
         """A call about the node, open to tenants.  Raises `Unauthenticated`."""
@@ -49,13 +51,19 @@ class Access:
             return Party(root=True)
         if bearer is None:
             raise Unauthenticated("missing bearer token")
-        if not self._is_root(bearer):
+        if self._is_root(bearer):
+            return Party(root=True, by_token=True)
+        tenant = self._tenants.named_by(bearer)
+        if tenant is None:
             raise Unauthenticated("bad api token")
-        return Party(root=True, by_token=True)
+        return Party(tenant=tenant)
 
     def root(self, bearer: str | None) -> Party:
         """A call for operators.  Raises `Unauthenticated`, `PermissionDenied` for a tenant."""
-        return self.node(bearer)
+        party = self.node(bearer)
+        if party.tenant is not None:
+            raise PermissionDenied("this call is the operator's")
+        return party
 
     def sandbox(self, bearer: str | None, sandbox_id: str, *, operator: bool = False) -> Party:
         """A call about one sandbox: its own token, or with `operator` the root token.
@@ -78,6 +86,16 @@ class Access:
         fits = self._mint.matches(sandbox_id, token) if token else party.root
         if not fits:
             raise SandboxNotFound(sandbox_id)
+
+    def sees(self, party: Party, sandbox: Sandbox) -> Sandbox:
+        """A node call about one sandbox by its id alone: a tenant reaches only its own.
+
+        Raises `SandboxNotFound`, as for an unknown id.
+        """
+        owner = None if sandbox.claim is None else sandbox.claim.tenant
+        if party.tenant is not None and party.tenant != owner:
+            raise SandboxNotFound(sandbox.id)
+        return sandbox
 
     def _is_root(self, bearer: str) -> bool:
         return self._root is not None and hmac.compare_digest(_digest(bearer), self._root)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from sandbox_engine.errors import Draining, LimitReached
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 
 
 class Admission:
@@ -22,16 +24,21 @@ class Admission:
         self._total = self._claims = 0
         self._sessions: Counter[str] = Counter()
         self._uids: Counter[int] = Counter()
+        self._tenants: Counter[str] = Counter()
+        self.tenant_limit: Callable[[str], int] = lambda _: 0
+        """How many claims a tenant may hold at once; 0 is no cap of its own."""
         self.draining = False
 
-    def enter(self, caller: Caller, *, claim: bool = False) -> None:
+    def enter(self, caller: Caller, *, claim: Claim | None = None) -> None:
         """Take a slot.  Raises `Draining` or `LimitReached`, and then took none."""
         if self.draining:
             raise Draining("the node is draining and takes no new sandboxes")
         if self._total >= self.node_limit:
             raise LimitReached(f"the node holds {self._total} sandboxes, its limit")
-        if claim and self.max_claims and self._claims >= self.max_claims:
+        if claim is not None and self.max_claims and self._claims >= self.max_claims:
             raise LimitReached(f"the node holds {self._claims} claims, its limit")
+        if claim is not None and claim.tenant is not None:
+            self._check_tenant(claim.tenant)
         if caller.session is not None and self._sessions[caller.session] >= self._per_session:
             raise LimitReached(
                 f"this connection owns {self._per_session} sandboxes, its limit; destroy one"
@@ -40,19 +47,32 @@ class Admission:
             raise LimitReached(f"uid {caller.uid} owns {self._per_uid} sandboxes, its limit")
         self.adopt(caller.session, caller.uid, claim=claim)
 
-    def adopt(self, session: str | None, uid: int | None, *, claim: bool = False) -> None:
+    def _check_tenant(self, tenant: str) -> None:
+        limit = self.tenant_limit(tenant)
+        if limit and self._tenants[tenant] >= limit:
+            raise LimitReached(f"tenant {tenant!r} holds {self._tenants[tenant]} claims, its limit")
+
+    def adopt(self, session: str | None, uid: int | None, *, claim: Claim | None = None) -> None:
         """Count a sandbox that exists already."""
         self._total += 1
-        self._claims += claim
+        if claim is not None:
+            self._claims += 1
+            if claim.tenant is not None:
+                self._tenants[claim.tenant] += 1
         if session is not None:
             self._sessions[session] += 1
         if uid is not None:
             self._uids[uid] += 1
 
-    def leave(self, session: str | None, uid: int | None, *, claim: bool = False) -> None:
+    def leave(self, session: str | None, uid: int | None, *, claim: Claim | None = None) -> None:
         """Give a slot back."""
         self._total -= 1
-        self._claims -= claim
+        if claim is not None:
+            self._claims -= 1
+            if claim.tenant is not None:
+                self._tenants[claim.tenant] -= 1
+                if not self._tenants[claim.tenant]:
+                    del self._tenants[claim.tenant]
         if session is not None:
             self._sessions[session] -= 1
             if not self._sessions[session]:

@@ -56,6 +56,12 @@ class Audit:
         if self._ledger is not None:
             self._write(sandbox_id, frame["op"], frame)
 
+    def node(self, op: str, facts: dict[str, Any]) -> None:
+        """An operator changed the node."""
+        if self._ledger is not None:
+            record = {"t": timestamp(self._clock.now()), "op": op} | facts
+            self._ledger.append(msgspec.json.encode(record))
+
     def _write(self, sandbox_id: str, op: str, frame: dict[str, Any]) -> None:
         assert self._ledger is not None
         record = {"t": timestamp(self._clock.now()), "id": sandbox_id, "op": op}

@@ -36,6 +36,7 @@ class Branch(Struct, frozen=True, kw_only=True):
     on_expire: str = "destroy"
     claim: bool = False
     tenant: str | None = None
+    egress_class: str = ""
 
 
 class Checkpoints:
@@ -110,6 +111,7 @@ class Checkpoints:
             ttl_s=lease_s,
             on_expire=branch.on_expire,
             tenant=branch.tenant,
+            egress_class=branch.egress_class,
         )
         birth = Birth(
             caller=caller,

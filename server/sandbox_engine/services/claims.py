@@ -35,6 +35,7 @@ from sandbox_engine.model.sandbox import (
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.services.access import Party
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.tenants import Tenants
 
 NODE = Caller(name="node")
 _MAKING = (
@@ -48,9 +49,15 @@ class Claims:
     """The claims of the node."""
 
     def __init__(
-        self, *, sandboxes: Sandboxes, sizes: Sizes, default_lease_s: int, wait_s: float
+        self,
+        *,
+        sandboxes: Sandboxes,
+        sizes: Sizes,
+        tenants: Tenants,
+        default_lease_s: int,
+        wait_s: float,
     ) -> None:
-        self._sandboxes, self.sizes = sandboxes, sizes
+        self._sandboxes, self.sizes, self._tenants = sandboxes, sizes, tenants
         self._default_lease_s = default_lease_s
         self.wait_s = wait_s
         """How long a claim waits for a VM where none is warm."""
@@ -73,6 +80,7 @@ class Claims:
             ttl_s=lease_length(request.ttl_seconds, self._default_lease_s),
             on_expire=request.on_expire or "destroy",
             tenant=party.tenant,
+            egress_class=self._tenants.egress_class(party.tenant),
         )
         spec = SandboxSpec(
             template=key.template,
@@ -97,9 +105,15 @@ class Claims:
         await self._sandboxes.destroy(party.caller, self.get(sandbox_id).id)
 
     def renew(self, party: Party, sandbox_id: str, request: RenewRequest) -> Sandbox:
-        """A new lease from now on.  Raises `SandboxNotFound`, `InvalidArgument`."""
+        """A new lease from now on.
+
+        Raises `SandboxNotFound`, `InvalidArgument`, and `PermissionDenied` for the own
+        token of a claim whose tenant was removed.
+        """
         check_on_expire(request.on_expire)
-        self.get(sandbox_id)
+        claim = self.get(sandbox_id).claim
+        if not party.root:
+            self._tenants.check_extends(claim)
         return self._sandboxes.renew(
             party.caller, sandbox_id, request.ttl_seconds, on_expire=request.on_expire
         )

@@ -47,7 +47,7 @@ class Hatchery:
         entered: list[Birth] = []
         try:
             for birth in births:
-                self._admission.enter(birth.caller, claim=birth.claim is not None)
+                self._admission.enter(birth.caller, claim=birth.claim)
                 entered.append(birth)
             with await state as saved:
                 vms = await self._vms(saved, births)
@@ -57,9 +57,7 @@ class Hatchery:
                 ]
         except BaseException:
             for birth in entered:
-                self._admission.leave(
-                    birth.caller.session, birth.caller.uid, claim=birth.claim is not None
-                )
+                self._admission.leave(birth.caller.session, birth.caller.uid, claim=birth.claim)
             raise
         finally:
             if asyncio.iscoroutine(state):

@@ -111,8 +111,11 @@ class Metrics(Collector):
 
     def _state_families(self) -> Iterator[Metric]:
         claimed = failed = hibernated = 0
+        tenants: Counter[str] = Counter()
         for sandbox in self._claims.all():
             claimed += 1
+            if sandbox.claim is not None and sandbox.claim.tenant is not None:
+                tenants[sandbox.claim.tenant] += 1
             failed += sandbox.state is State.FAILED
             hibernated += sandbox.state is State.HIBERNATED
         for name, words, value in (
@@ -123,3 +126,9 @@ class Metrics(Collector):
             ("draining", "1 while the node takes no claims", int(self._admission.draining)),
         ):
             yield GaugeMetricFamily(f"sandboxd_{name}", words, value)
+        family = GaugeMetricFamily(
+            "sandboxd_tenant_claims", "live claims of tenants that hold any", labels=("tenant",)
+        )
+        for tenant, count in sorted(tenants.items()):
+            family.add_metric((tenant,), count)
+        yield family

@@ -76,8 +76,7 @@ class Recovery:
                 _log.info("sandbox ended with the engine", sandbox=sandbox.id)
                 continue
             kept.add(vm.name)
-            is_claim = sandbox.claim is not None
-            self._admission.adopt(sandbox.session, sandbox.uid, claim=is_claim)
+            self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim)
             self._sandboxes.track(sandbox, vm)
             _log.info("sandbox adopted", sandbox=sandbox.id, state=sandbox.state.value)
         for name in await self._factory.clear(kept):
@@ -92,7 +91,7 @@ class Recovery:
             return False
         sandbox.state, sandbox.layers = State.HIBERNATED, saved.origin.layers
         self._journal.sandbox_put(sandbox)
-        self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
+        self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim)
         self._sandboxes.track(sandbox, None)
         return True
 

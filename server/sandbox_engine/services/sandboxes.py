@@ -129,7 +129,7 @@ class Sandboxes(Registry):
         self, caller: Caller, spec: SandboxSpec, lease_s: int, claim: Claim | None = None
     ) -> Created:
         began = time.monotonic()
-        self._admission.enter(caller, claim=claim is not None)
+        self._admission.enter(caller, claim=claim)
         vm: Vm | None = None
         workspace: Workspace | None = None
         try:
@@ -146,7 +146,7 @@ class Sandboxes(Registry):
                 await self._workspaces.attach(workspace, vm)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException as error:
-            self._admission.leave(caller.session, caller.uid, claim=claim is not None)
+            self._admission.leave(caller.session, caller.uid, claim=claim)
             if vm is not None and workspace is None and isinstance(error, InvalidArgument):
                 pool.give_back(vm)  # the request was wrong, the VM is not
             elif vm is not None:
@@ -358,7 +358,7 @@ class Sandboxes(Registry):
         self._snapshots.release(sandbox.layers)
         self._pins.release(sandbox.template_digest)
         del self._live[sandbox.id], self._by_number[sandbox.number]
-        self._admission.leave(sandbox.session, sandbox.uid, claim=sandbox.claim is not None)
+        self._admission.leave(sandbox.session, sandbox.uid, claim=sandbox.claim)
         live.gone.set()
 
     async def end_session(self, session: str) -> None:

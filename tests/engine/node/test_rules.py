@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,15 +12,29 @@ from sandbox_engine.api.node.routes import shape_of
 from sandbox_engine.config import Config, PoolConfig, SizeConfig
 from sandbox_engine.errors import InvalidArgument, SandboxNotFound, Unauthenticated
 from sandbox_engine.ids import TokenMint
+from sandbox_engine.journal.ledger import FileDocument
 from sandbox_engine.model.claim_request import check_mount, metadata_filter
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.services.access import Access
+from sandbox_engine.services.audit import Audit
 from sandbox_engine.services.idle import IdleClock
+from sandbox_engine.services.tenants import Tenants
 
 from tests.engine.node.world import SetClock
 
 MINT = TokenMint(b"key")
 OWN = MINT.token("sb_1")
+
+
+def access_with(api_token: str) -> Access:
+    """The rules of a node with this root token and no tenant."""
+    tenants = Tenants(
+        document=FileDocument(Path("/nonexistent/tenants.json")),
+        api_token=api_token,
+        classes=frozenset,
+        audit=Audit(None, SetClock()),
+    )
+    return Access(api_token, MINT, tenants)
 
 
 def test_the_standard_sizes_can_be_added_to_and_changed() -> None:
@@ -73,16 +88,16 @@ def test_paths_have_shapes(path: list[str], shape: tuple[str, str, str]) -> None
 
 
 def test_who_a_token_is() -> None:
-    access = Access("root", MINT)
+    access = access_with("root")
     assert access.node("root").by_token
     assert access.sandbox(OWN, "sb_1").sandbox == "sb_1"
     assert access.sandbox("root", "sb_1", operator=True).root
-    assert not Access("", MINT).node("anything").by_token
+    assert not access_with("").node("anything").by_token
 
 
 @given(token=text())
 def test_no_other_token_is_anybody(token: str) -> None:
-    access = Access("root", MINT)
+    access = access_with("root")
     if token == "root":
         return
     with pytest.raises(Unauthenticated):
@@ -92,13 +107,13 @@ def test_no_other_token_is_anybody(token: str) -> None:
 
 
 def test_no_token_is_nobody() -> None:
-    for access in (Access("root", MINT), Access("", MINT)):
+    for access in (access_with("root"), access_with("")):
         with pytest.raises(Unauthenticated):
             access.sandbox(None, "sb_1", operator=True)
         with pytest.raises(SandboxNotFound):
             access.sandbox("", "sb_1", operator=True)
     with pytest.raises(Unauthenticated):
-        Access("root", MINT).node(None)
+        access_with("root").node(None)
 
 
 def test_an_idle_clock_counts_from_the_last_use() -> None:

@@ -213,8 +213,6 @@ UNSERVED = [
     ("PUT", "/v1/sandboxes/{id}/instance-metadata"),
     ("GET", "/v1/volumes"),
     ("DELETE", "/v1/templates?template=x"),
-    ("GET", "/v1/tenants"),
-    ("PUT", "/v1/tenants/a%2Fb"),
 ]
 
 

@@ -193,6 +193,7 @@ class World(Node):
             usage=self.usage,
             open_audit=lambda setting: LineFile(data / "audit.jsonl") if setting else None,
             saved_pools=FileDocument(data / "pools.json"),
+            saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
         )
 

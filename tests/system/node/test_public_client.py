@@ -13,13 +13,13 @@ from pathlib import Path
 
 from tests.support.engine import ROOT as REPOSITORY
 from tests.support.engine import Engine
-from tests.support.node import ROOT
+from tests.support.node import ROOT, Node
 
 FOLDER = REPOSITORY / os.environ.get("CONFORMANCE_DIR", "../shared/conformance")
 SUITE = FOLDER / "test_node_client.py"
 
 
-def run(node: Engine, template: str, marks: str, size: str) -> None:
+def run(node: Engine, template: str, marks: str, size: str, **env: str) -> None:
     """Run the tests with these marks; their output is ours."""
     status = subprocess.run(
         [
@@ -33,6 +33,7 @@ def run(node: Engine, template: str, marks: str, size: str) -> None:
             "SANDBOXD_TEMPLATE": template,
             "SANDBOXD_SIZE": size,
             "PYTHONDONTWRITEBYTECODE": "1",
+            **env,
         },
         cwd=Path("/"),
         check=False,
@@ -43,3 +44,13 @@ def run(node: Engine, template: str, marks: str, size: str) -> None:
 def test_the_core_of_the_api(node: Engine, base_template: str) -> None:
     if SUITE.exists():
         run(node, base_template, "core", "tiny")
+
+
+def test_the_rest_of_one_node(node: Engine, base_template: str) -> None:
+    if not SUITE.exists():
+        return
+    token = "tenant-token"
+    api = Node(node.config["listen"])
+    assert api.request("PUT", "/v1/tenants/acme", {"token": token}).status == 204
+    run(node, base_template, "tenants", "tiny", SANDBOXD_TENANT_TOKEN=token)
+    assert api.request("DELETE", "/v1/tenants/acme").status == 204

@@ -12,6 +12,7 @@ from sandbox_engine.api.node.routes import Routes
 from sandbox_engine.api.node.sandboxes import ClaimCalls
 from sandbox_engine.api.node.server import NodeServer
 from sandbox_engine.api.node.states import StateCalls
+from sandbox_engine.api.node.tenants import TenantCalls
 from sandbox_engine.api.node.unserved import unserved
 from sandbox_engine.api.node.views import NodeView
 from sandbox_engine.config import Config
@@ -31,6 +32,7 @@ from sandbox_engine.services.reload import Prepare, Reload
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.states import States
 from sandbox_engine.services.targets import PoolTargets
+from sandbox_engine.services.tenants import Tenants
 from sandbox_engine.services.usage import Usage
 
 OpenAudit = Callable[[bool | str], Ledger | None]
@@ -57,19 +59,28 @@ class NodeDoor:
         usage: Ledger,
         open_audit: OpenAudit,
         saved_pools: Document,
+        saved_tenants: Document,
         states: States,
     ) -> None:
         self._sandboxes, self._admission = sandboxes, admission
         self._open_audit = open_audit
         sizes = config.size_table()
         advertise = (config.client_advertise or config.advertise_addr).rstrip("/")
+        self._audit = Audit(open_audit(config.audit_log), clock)
+        self.tenants = Tenants(
+            document=saved_tenants,
+            api_token=config.api_token,
+            classes=frozenset,  # no egress policy is served here, and so no class of one
+            audit=self._audit,
+        )
+        admission.tenant_limit = self.tenants.max_claims
         self.claims = Claims(
             sandboxes=sandboxes,
             sizes=sizes,
+            tenants=self.tenants,
             default_lease_s=config.default_lease_seconds,
             wait_s=config.claim_wait_seconds,
         )
-        self._audit = Audit(open_audit(config.audit_log), clock)
         self.targets = PoolTargets(
             pools=pools, sizes=sizes, document=saved_pools, config=config.pools
         )
@@ -97,15 +108,20 @@ class NodeDoor:
         node_calls = NodeCalls(
             node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
         )
-        access = Access(config.api_token, mint)
+        access = Access(config.api_token, mint, self.tenants)
         state_calls = StateCalls(
-            claims=self.claims, states=states, access=access, advertise=advertise
+            claims=self.claims,
+            states=states,
+            access=access,
+            tenants=self.tenants,
+            advertise=advertise,
         )
         routes = Routes(
             [
                 *claim_calls.routes(),
                 *state_calls.routes(),
                 *node_calls.routes(),
+                *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]
         )

@@ -15,6 +15,7 @@ from sandbox_engine.services.access import Access
 from sandbox_engine.services.checkpoints import Branch
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.states import States
+from sandbox_engine.services.tenants import Tenants
 
 _fork = msgspec.json.Decoder(ForkRequest)
 _checkpoint = msgspec.json.Decoder(CheckpointRequest)
@@ -24,8 +25,11 @@ _branch = msgspec.json.Decoder(BranchRequest)
 class StateCalls:
     """Request in, one service call, answer out."""
 
-    def __init__(self, *, claims: Claims, states: States, access: Access, advertise: str) -> None:
+    def __init__(
+        self, *, claims: Claims, states: States, access: Access, tenants: Tenants, advertise: str
+    ) -> None:
         self._claims, self._states, self._access = claims, states, access
+        self._tenants = tenants
         self._advertise = advertise
 
     def routes(self) -> list[Route]:
@@ -60,6 +64,8 @@ class StateCalls:
         wish = body_of(call.request, _fork)
         wish.check()
         parent = self._owned(call, wish.token)
+        if wish.token:
+            self._tenants.check_extends(parent.claim)
         children = await self._states.forks.fork(
             call.party.caller,
             parent.id,
@@ -99,6 +105,7 @@ class StateCalls:
             on_expire=wish.on_expire or "destroy",
             claim=True,
             tenant=call.party.tenant,
+            egress_class=self._tenants.egress_class(call.party.tenant),
         )
         created = await self._states.checkpoints.branch(call.party.caller, call.item, branch)
         return reply(views.granted(created, self._advertise))

@@ -19,10 +19,6 @@ _CALLS = (
     ("GET", "/v1/checkpoints/*/blob", Right.ROOT),
     ("DELETE", "/v1/templates", Right.NODE),
     ("PUT", "/v1/templates/labels", Right.NODE),
-    ("GET", "/v1/tenants", Right.ROOT),
-    ("PUT", "/v1/tenants", Right.ROOT),
-    ("PUT", "/v1/tenants/*", Right.ROOT),
-    ("DELETE", "/v1/tenants/*", Right.ROOT),
 )
 
 
