@@ -16,7 +16,7 @@ _END = bytes(2 * tarfile.BLOCKSIZE)
 
 
 def archive(path: str) -> Iterator[bytes]:
-    """The archive of `path`: a file under its name, a folder's entries under theirs.
+    """The archive of `path` under its own name: the file, or the folder and all below it.
 
     Some pieces are empty: a moment to let others work, between two small files.
 
@@ -26,7 +26,7 @@ def archive(path: str) -> Iterator[bytes]:
     status = Path(path).stat()
     if stat.S_ISDIR(status.st_mode):
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        yield from _joined(_tree(fd))
+        yield from _joined(_tree(fd, Path(path).name))
     else:
         folder, name = os.path.split(os.path.realpath(path))
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -53,10 +53,13 @@ def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield _END
 
 
-def _tree(top: int) -> Iterator[bytes]:
-    """Every entry below the folder `top`, which is closed here."""
-    stack = [(top, "", _names(top))]
+def _tree(top: int, shown: str) -> Iterator[bytes]:
+    """The folder `top`, which is closed here, and every entry below it; `/` has no name."""
+    prefix = f"{shown}/" if shown else ""
+    stack = [(top, prefix, _names(top))]
     try:
+        if shown:
+            yield _folder_header(os.fstat(top), shown)
         while stack:
             fd, prefix, names = stack[-1]
             if not names:
@@ -83,13 +86,9 @@ def _names(folder: int) -> list[str]:
 def _entry(parent: int, name: str, shown: str) -> Iterator[bytes]:
     """One member: its header, and its data if it is a file."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    info = tarfile.TarInfo(shown)
-    info.mode = stat.S_IMODE(status.st_mode)
-    info.uid, info.gid = status.st_uid, status.st_gid
-    info.mtime = int(status.st_mtime)
+    info = _info(status, shown)
     if stat.S_ISDIR(status.st_mode):
-        info.type = tarfile.DIRTYPE
-        yield _header(info)
+        yield _folder_header(status, shown)
     elif stat.S_ISLNK(status.st_mode):
         info.type = tarfile.SYMTYPE
         info.linkname = os.readlink(name, dir_fd=parent)
@@ -102,6 +101,20 @@ def _entry(parent: int, name: str, shown: str) -> Iterator[bytes]:
             yield from _data(fd, info.size)
         finally:
             os.close(fd)
+
+
+def _info(status: os.stat_result, shown: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(shown)
+    info.mode = stat.S_IMODE(status.st_mode)
+    info.uid, info.gid = status.st_uid, status.st_gid
+    info.mtime = int(status.st_mtime)
+    return info
+
+
+def _folder_header(status: os.stat_result, shown: str) -> bytes:
+    info = _info(status, shown)
+    info.type = tarfile.DIRTYPE
+    return _header(info)
 
 
 def _data(fd: int, size: int) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -239,8 +240,16 @@ async def test_children_inherit_nothing_and_ignore_nothing(host: Host) -> None:
     _, out, _ = await host.run("sh", "-c", script)
     files, blocked, ignored, limit = out.decode().splitlines()
     assert int(files) == 4  # ls opens the folder itself
-    assert int(blocked.split()[1], 16) == int(ignored.split()[1], 16) == 0
+    assert int(blocked.split()[1], 16) == 0
+    assert int(ignored.split()[1], 16) & ~_ignored_by_whoever_runs_the_tests() == 0
     assert limit == "1024"
+
+
+def _ignored_by_whoever_runs_the_tests() -> int:
+    """Signals that the agent here was started with: PID 1 of a guest is started with none."""
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    by_python = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1
+    return int(fields["SigIgn"], 16) & ~by_python
 
 
 async def test_orphans_are_reaped_and_owned_children_keep_their_status(

@@ -166,11 +166,12 @@ class TestTrees:
         assert (tmp_path / "new" / long).read_bytes() == b"x"
         _, pulled = await download(client, op="fs_pull", path=f"{tmp_path}/new")
         with tarfile.open(fileobj=io.BytesIO(pulled)) as tar:
-            assert {"a.bin", "d", "d/l", long} <= set(tar.getnames())
-            member = tar.extractfile("a.bin")
+            assert {"new", "new/a.bin", "new/d", "new/d/l", f"new/{long}"} <= set(tar.getnames())
+            assert tar.getmember("new").isdir()
+            member = tar.extractfile("new/a.bin")
             assert member is not None
             assert member.read() == body
-            assert tar.getmember("d/l").linkname == "../a.bin"
+            assert tar.getmember("new/d/l").linkname == "../a.bin"
 
     async def test_pulling_a_file(self, client: HostStream, tmp_path: Path) -> None:
         (tmp_path / "one").write_bytes(b"1")

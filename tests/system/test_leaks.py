@@ -25,7 +25,6 @@ def test_a_hundred_creates_and_destroys_leave_nothing(busybox_template: str) -> 
         before = (rss_mib(made.pid), descriptors(made.pid), tree(made))
         churn(frames, busybox_template, COUNT)
         settled(made)
-        # A journal checkpoint has a descriptor of its own for a moment.
         until(lambda: descriptors(made.pid) <= before[1])
         assert rss_mib(made.pid) <= before[0] + RSS_SLACK_MIB
         assert tree(made) == before[2]

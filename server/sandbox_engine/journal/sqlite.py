@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import msgspec
@@ -135,10 +136,24 @@ class SqliteJournal:
         self._db.close()
 
     async def run_checkpoints(self) -> None:
-        """Move the log into the database now and then, off the loop, until cancelled."""
-        while True:
-            await asyncio.sleep(CHECKPOINT_INTERVAL_S)
-            await asyncio.to_thread(_checkpoint, self._path)
+        """Move the log into the database now and then, off the loop, until cancelled.
+
+        On one connection for all: what SQLite opens anew each time, it keeps open behind a
+        closed connection for as long as another one has the file.
+        """
+        db, busy = sqlite3.connect(self._path, check_same_thread=False), threading.Lock()
+
+        def checkpoint() -> None:
+            with busy:
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+        try:
+            while True:
+                await asyncio.to_thread(checkpoint)
+                await asyncio.sleep(CHECKPOINT_INTERVAL_S)
+        finally:
+            with busy:  # a thread outlives its cancelled call
+                db.close()
 
     def _run(self, statement: str, *values: object) -> None:
         try:
@@ -158,11 +173,3 @@ def migrate(db: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute(f"PRAGMA user_version={number}")
         db.execute("COMMIT")
-
-
-def _checkpoint(path: Path) -> None:
-    db = sqlite3.connect(path)
-    try:
-        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-    finally:
-        db.close()

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import io
 import json
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,13 +22,16 @@ from tests.support.node import ROOT, Node
 
 # Their HTTP connections are kept open and left to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-SERVE = "nohup python3 -m http.server 8090 --bind 127.0.0.1 >/dev/null 2>&1 &"
+SERVE = "cd /workspace/app; nohup python3 -m http.server 8090 --bind 127.0.0.1 >/dev/null 2>&1 &"
 
 
 @pytest.fixture(autouse=True)
 def collected() -> Iterator[None]:
     """What a test leaves is collected while its warnings are still looked away from."""
+    before = set(threading.enumerate())
     yield
+    for proxy in set(threading.enumerate()) - before:
+        proxy.join(30)  # it ends with the connection it forwards
     gc.collect()
 
 
@@ -74,7 +78,7 @@ async def test_openai_sessions(node: Engine) -> None:
     # Another process, later, by what a session keeps of itself.
     state = client.deserialize_session_state(session.state.model_dump())
     resumed = await client.resume(state)
-    assert (await resumed.exec("ls", timeout=60)).stdout == b"data.bin\n"
+    assert (await resumed.exec("ls /workspace/app", timeout=60)).stdout == b"data.bin\n"
     await resumed.rm(Path("data.bin"))
     await resumed.hydrate_workspace(io.BytesIO(tree))
     assert (await resumed.read(Path("data.bin"))).read() == bytes(range(256))
