@@ -75,6 +75,10 @@ fuzz: setup ## fuzz the C library's session, for FUZZ_SECONDS (300)
 test-node-client: setup conformance-at-hand ## the node API's public client against a real node
 	@$(PYTEST) tests/system/node/test_public_client.py
 
+.PHONY: test-control-plane
+test-control-plane: setup conformance-at-hand ## workspaces and the HTTP control plane alone
+	@$(PYTEST) tests/workspaces tests/control_plane
+
 .PHONY: bench
 bench: setup ## measure, and put the table into README.md and results/
 	@$(PYTHON) -m tests.bench
