@@ -66,6 +66,7 @@ def shared_engine(base_template: str) -> Iterator[Engine]:
         pools=[{"template": base_template, "warm": 2, "waiting": 1}],
         listen=f"127.0.0.1:{free_port()}",
         api_token=ROOT,
+        preview_listen=f"127.0.0.1:{free_port()}",
         sizes={"tiny": {"cpus": 1, "memory_mib": BASE_MEMORY_MIB}},
     ) as made:
         yield made

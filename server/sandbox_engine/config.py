@@ -108,6 +108,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`host:port` under which other nodes and clients reach this one."""
     client_advertise: str = ""
     """An `http(s)://` origin that clients are handed instead of `advertise_addr`."""
+    preview_listen: str = ""
+    """`host:port` where browsers reach guests' ports; empty serves no previews."""
+    preview_secret: str = ""
+    """What previews' addresses are signed with; empty takes a key of this node's own."""
+    preview_advertise: str = ""
+    """`host:port` in previews' addresses; empty is where the listener listens."""
     max_fork_count: Annotated[int, Meta(ge=1, le=256)] = 16
     """Children one fork may make."""
     checkpoint_ttl_hours: Annotated[float, Meta(ge=0)] = 0
@@ -131,8 +137,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for pool in self.pools:
             if pool.size:
                 _check_size(self.size_table(), pool.size)
-        if self.listen and not _ADDRESS.match(self.listen):
-            raise ValueError("listen must be host:port")
+        for name in ("listen", "preview_listen", "preview_advertise"):
+            address = getattr(self, name)
+            if address and not _ADDRESS.match(address):
+                raise ValueError(f"{name} must be host:port")
         if self.client_advertise and not _ORIGIN.match(self.client_advertise):
             raise ValueError("client_advertise must be an http:// or https:// origin")
         if self.grpc_listen and not self.grpc_tokens:

@@ -239,7 +239,7 @@ class Daemon:
         stack.push_async_callback(parts.frames.stop)
         await parts.rpc.start()
         stack.push_async_callback(parts.rpc.stop)
-        await parts.node.start(self._config.listen)
+        await parts.node.start(self._config.listen, self._config.preview_listen)
         stack.push_async_callback(parts.node.stop)
         stack.callback(parts.sandboxes.hurry)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, parts.node)

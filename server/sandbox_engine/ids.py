@@ -46,6 +46,10 @@ class TokenMint:
         """64 hex digits (seed "Wire protocol")."""
         return hmac.new(self._key, sandbox_id.encode(), hashlib.sha256).hexdigest()
 
+    def key_for(self, purpose: str) -> bytes:
+        """Another key, made of the node's."""
+        return hmac.new(self._key, b"key\0" + purpose.encode(), hashlib.sha256).digest()
+
     def matches(self, sandbox_id: str, token: str) -> bool:
         """Whether `token` is that sandbox's, in constant time."""
         return hmac.compare_digest(self.token(sandbox_id).encode(), token.encode())

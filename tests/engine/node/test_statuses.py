@@ -207,7 +207,6 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 UNSERVED = [
     ("POST", "/v1/sandboxes/{id}/promote"),
-    ("POST", "/v1/sandboxes/{id}/preview"),
     ("PATCH", "/v1/sandboxes/{id}/env"),
     ("GET", "/v1/sandboxes/{id}/volumes"),
     ("PUT", "/v1/sandboxes/{id}/instance-metadata"),

@@ -199,7 +199,7 @@ class World(Node):
 
     async def _main(self) -> None:
         self._build()
-        await self.door.start(self.config.listen)
+        await self.door.start(self.config.listen, self.config.preview_listen)
         host, _, port = self.door.address.rpartition(":")
         self.address = (host, int(port))
         reaper = spawn(self.reaper.run(), name="reaper")

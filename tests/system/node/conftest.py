@@ -21,6 +21,7 @@ def node(base_template: str) -> Iterator[Engine]:
     with engine(
         listen=f"127.0.0.1:{free_port()}",
         api_token=ROOT,
+        preview_listen=f"127.0.0.1:{free_port()}",
         sizes={"tiny": TINY, "small": TINY},
         pools=[{"template": base_template, "size": "tiny", "warm": 2}],
         audit_log=True,

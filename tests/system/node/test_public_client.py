@@ -52,5 +52,5 @@ def test_the_rest_of_one_node(node: Engine, base_template: str) -> None:
     token = "tenant-token"
     api = Node(node.config["listen"])
     assert api.request("PUT", "/v1/tenants/acme", {"token": token}).status == 204
-    run(node, base_template, "tenants", "tiny", SANDBOXD_TENANT_TOKEN=token)
+    run(node, base_template, "preview or tenants", "tiny", SANDBOXD_TENANT_TOKEN=token)
     assert api.request("DELETE", "/v1/tenants/acme").status == 204

@@ -8,6 +8,7 @@ from pathlib import Path
 from sandbox_engine.api.node.app import NodeApi
 from sandbox_engine.api.node.connection import Connection
 from sandbox_engine.api.node.node import NodeCalls
+from sandbox_engine.api.node.previews import PreviewCalls
 from sandbox_engine.api.node.routes import Routes
 from sandbox_engine.api.node.sandboxes import ClaimCalls
 from sandbox_engine.api.node.server import NodeServer
@@ -15,6 +16,7 @@ from sandbox_engine.api.node.states import StateCalls
 from sandbox_engine.api.node.tenants import TenantCalls
 from sandbox_engine.api.node.unserved import unserved
 from sandbox_engine.api.node.views import NodeView
+from sandbox_engine.api.preview.server import PreviewServer
 from sandbox_engine.config import Config
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.ports.clock import Clock
@@ -27,6 +29,7 @@ from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.metrics import Metrics
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.previews import Previews, PreviewSettings
 from sandbox_engine.services.relay import Relays
 from sandbox_engine.services.reload import Prepare, Reload
 from sandbox_engine.services.sandboxes import Sandboxes
@@ -90,10 +93,19 @@ class NodeDoor:
         )
         sandboxes.watchers += (Usage(usage, clock), metrics)
         self._limits(config)()
+        relays = Relays(sandboxes=sandboxes, claims=self.claims, audit=self._audit)
+        previews = Previews(
+            settings=_preview_settings(config, mint),
+            claims=self.claims,
+            relays=relays,
+            clock=clock,
+            audit=self._audit,
+        )
+        self._previews = PreviewServer(previews)
         claim_calls = ClaimCalls(
             claims=self.claims,
             execs=BufferedExecs(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
-            relays=Relays(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
+            relays=relays,
             mint=mint,
             clock=clock,
             advertise=advertise,
@@ -121,6 +133,7 @@ class NodeDoor:
                 *claim_calls.routes(),
                 *state_calls.routes(),
                 *node_calls.routes(),
+                *PreviewCalls(previews=previews, access=access).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]
@@ -137,8 +150,15 @@ class NodeDoor:
         """Clients connected now."""
         return self._server.open
 
-    async def start(self, listen: str = "") -> None:
-        """Listen where an address is given, and fill the pools.  Raises `InvalidArgument`."""
+    @property
+    def preview_address(self) -> str:
+        """`host:port` where browsers reach previews; empty without a listener."""
+        return self._previews.address
+
+    async def start(self, listen: str = "", preview_listen: str = "") -> None:
+        """Listen where addresses are given, and fill the pools.  Raises `InvalidArgument`."""
+        if preview_listen:
+            await self._previews.start(preview_listen)
         if listen:
             await self._server.start(listen)
         await self.targets.start()
@@ -146,6 +166,7 @@ class NodeDoor:
     async def stop(self) -> None:
         """Take no more calls, end the rest.  Idempotent."""
         await self._server.stop()
+        await self._previews.stop()
 
     def _live_settings(self) -> dict[str, Prepare]:
         return {
@@ -166,3 +187,13 @@ class NodeDoor:
     def _audit_log(self, config: Config) -> Callable[[], None]:
         ledger = self._open_audit(config.audit_log)
         return lambda: self._audit.write_to(ledger)
+
+
+def _preview_settings(config: Config, mint: TokenMint) -> PreviewSettings:
+    secret = config.preview_secret
+    return PreviewSettings(
+        listen=config.preview_listen,
+        secret=secret.encode() if secret else mint.key_for("preview"),
+        advertise=config.preview_advertise,
+        owner=config.advertise_addr,
+    )

@@ -7,7 +7,6 @@ from sandbox_engine.api.node.routes import Call, Right, Route
 
 _CALLS = (
     ("POST", "/v1/sandboxes/*/promote", Right.NODE),
-    ("POST", "/v1/sandboxes/*/preview", Right.NODE),
     ("GET", "/v1/sandboxes/*/env", Right.NODE),
     ("PUT", "/v1/sandboxes/*/env", Right.NODE),
     ("PATCH", "/v1/sandboxes/*/env", Right.NODE),
