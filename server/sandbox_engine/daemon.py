@@ -129,6 +129,7 @@ class _Parts:
             max_fork_count=config.max_fork_count,
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
         )
+        self.states.promotions.is_built = lambda name: name in self.store.names()
         self.reaper = Reaper(self.sandboxes, clock)
         self.recovery = Recovery(
             journal=self.journal,

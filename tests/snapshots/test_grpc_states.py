@@ -13,6 +13,8 @@ from sandbox.v1 import (
     guest_pb2_grpc,
     sandboxes_pb2,
     sandboxes_pb2_grpc,
+    templates_pb2,
+    templates_pb2_grpc,
 )
 
 from tests.snapshots.nodes import Node
@@ -24,6 +26,7 @@ class Stubs:
     def __init__(self, channel: grpc.Channel) -> None:
         self.boxes = sandboxes_pb2_grpc.SandboxServiceStub(channel)
         self.checkpoints = checkpoints_pb2_grpc.CheckpointServiceStub(channel)
+        self.templates = templates_pb2_grpc.TemplateServiceStub(channel)
         self.guest = guest_pb2_grpc.GuestServiceStub(channel)
 
     def run(self, sandbox: str, script: str) -> bytes:
@@ -85,6 +88,36 @@ def test_hibernate_wake_fork_checkpoint_and_branch(stubs: Stubs, sandbox: str) -
     with pytest.raises(grpc.RpcError) as refused:
         stubs.checkpoints.GetCheckpoint(asked)
     assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def test_promote_label_create_and_remove(stubs: Stubs, sandbox: str) -> None:
+    stubs.run(sandbox, "echo promoted > /root/mark")
+    made = stubs.checkpoints.PromoteSandbox(
+        checkpoints_pb2.PromoteSandboxRequest(sandbox_id=sandbox, template="proj:v1")
+    ).template
+    assert (made.name, made.source) == ("proj:v1", f"sandbox:{sandbox}")
+    named = templates_pb2.SetTemplateLabelsRequest(
+        name="proj:v1", labels={"a": "b"}, digest=made.digest
+    )
+    assert stubs.templates.SetTemplateLabels(named).template.labels == {"a": "b"}
+    listed = stubs.templates.ListTemplates(templates_pb2.ListTemplatesRequest()).templates
+    assert [one.labels for one in listed if one.name == "proj:v1"] == [{"a": "b"}]
+    request = sandboxes_pb2.CreateSandboxRequest(template="proj:v1")
+    child = stubs.boxes.CreateSandbox(request).sandbox.id
+    assert stubs.run(child, "cat /root/mark") == b"promoted\n"
+    stubs.destroy(child)
+    for digest, code in (
+        ("sha256:0", grpc.StatusCode.FAILED_PRECONDITION),
+        (made.digest, None),
+        ("", grpc.StatusCode.NOT_FOUND),
+    ):
+        gone = templates_pb2.RemoveTemplateRequest(name="proj:v1", digest=digest)
+        if code is None:
+            stubs.templates.RemoveTemplate(gone)
+            continue
+        with pytest.raises(grpc.RpcError) as refused:
+            stubs.templates.RemoveTemplate(gone)
+        assert refused.value.code() is code
 
 
 def test_what_is_not_served_is_refused(stubs: Stubs, sandbox: str) -> None:

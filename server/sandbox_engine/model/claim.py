@@ -18,3 +18,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     egress_class: str = ""
     """The class its tenant had when it was made; it keeps that one."""
+    promoted: str = ""
+    """The promoted template it was claimed as; its spec names the one under that."""
+    template_digest: str = ""
+    """The content digest of the very export it was cloned from."""

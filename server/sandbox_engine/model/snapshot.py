@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from sandbox_engine.model.size import Key
 from sandbox_engine.model.template import Platform
 
 FORMAT = 1
@@ -27,6 +28,8 @@ class Kind(enum.Enum):
     HIBERNATION = "hibernation"
     """The state of a sandbox that sleeps; its id is the sandbox's."""
     CHECKPOINT = "checkpoint"
+    TEMPLATE = "template"
+    """The state of a sandbox, published under a name and a key (seed "promote")."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -61,6 +64,15 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     size: str = ""
     parent: str = ""
     """The checkpoint that the sandbox was branched from."""
+    content_digest: str = ""
+    """Of what a template is made of."""
+    labels: dict[str, str] = {}
+    """Of a template."""
+
+    @property
+    def key(self) -> Key:
+        """What a template is claimed as."""
+        return Key(self.name, self.net, self.size)
 
 
 def content_digest(files: Iterable[tuple[str, int, Iterable[bytes]]]) -> str:

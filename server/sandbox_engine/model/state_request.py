@@ -60,3 +60,10 @@ class BranchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def guest_env(self) -> dict[str, str]:
         """The variables that go into the guest."""
         return {name: entry.value for name, entry in self.env.items() if entry.guest}
+
+
+class PromoteRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a promote."""
+
+    token: str = ""
+    template: str

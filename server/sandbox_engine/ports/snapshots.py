@@ -73,6 +73,9 @@ class SnapshotStore(Protocol):
     def open(self, record_id: str) -> Files:
         """Its files.  Raises `SnapshotNotFound`, `SnapshotCorrupt`."""
 
+    def amend(self, record: Record) -> None:
+        """Put another record over the same files.  Raises `SnapshotNotFound`, `NoSpace`."""
+
     def all(self, kind: Kind) -> list[Record]:
         """Every record of a kind, newest first."""
 

@@ -63,6 +63,10 @@ class TemplateFiles(Protocol):
     def manifest(self) -> Manifest:
         """What it was baked from and with."""
 
+    @property
+    def digest(self) -> str:
+        """Of its manifest."""
+
     def expected(self) -> list[tuple[str, Path, FileDigest]]:
         """Every file a clone is made of: what to call it, where it is, what it must be."""
 

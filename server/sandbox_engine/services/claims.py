@@ -14,6 +14,7 @@ from sandbox_engine.errors import (
     NoSpace,
     ProvisioningFailed,
     SandboxNotFound,
+    SnapshotCorrupt,
     StateConflict,
     TemplateCorrupt,
     TemplateIncompatible,
@@ -39,7 +40,8 @@ from sandbox_engine.services.tenants import Tenants
 
 NODE = Caller(name="node")
 _MAKING = (
-    GuestUnavailable, NoSpace, TemplateCorrupt, TemplateIncompatible, VmmError, WarmupFailed,
+    GuestUnavailable, NoSpace, SnapshotCorrupt, TemplateCorrupt, TemplateIncompatible,
+    VmmError, WarmupFailed,
 )  # fmt: skip
 """How making a VM can end."""
 _ENDED = (State.DESTROYING, State.DESTROYED)
@@ -72,7 +74,7 @@ class Claims:
         key, size = request.key, self.sizes.get(request.key.size)
         if request.volumes:
             raise InvalidArgument("volumes", f"unknown volume {request.volumes[0].name!r}")
-        if request.require_promoted:
+        if request.require_promoted and not self._sandboxes.promoted.has(key):
             raise InvalidArgument("template", f"no promoted template {key.template!r}")
         claim = Claim(
             net=key.net,
@@ -154,6 +156,7 @@ class Claims:
     def key(self, sandbox: Sandbox) -> Key:
         """What it was claimed as; where another door created it, its size by the table."""
         if sandbox.claim is not None:
-            return Key(sandbox.spec.template, sandbox.claim.net, sandbox.claim.size)
+            name = sandbox.claim.promoted or sandbox.spec.template
+            return Key(name, sandbox.claim.net, sandbox.claim.size)
         size = Size(cpus=sandbox.vcpus, memory_mib=sandbox.memory_mib)
         return Key(sandbox.spec.template, size=self.sizes.name_of(size))

@@ -150,4 +150,5 @@ class Forks:
 def _inherited(claim: Claim | None, lease_s: int, on_expire: str) -> Claim | None:
     if claim is None:
         return None
-    return replace(claim, ttl_s=lease_s, on_expire=on_expire or claim.on_expire)
+    on_expire = on_expire or claim.on_expire
+    return replace(claim, ttl_s=lease_s, on_expire=on_expire, template_digest="")

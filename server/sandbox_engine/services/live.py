@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 from msgspec import Struct
 
-from sandbox_engine.errors import GuestUnavailable, InvalidArgument
+from sandbox_engine.errors import GuestUnavailable, InvalidArgument, SnapshotNotFound
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
-from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
+from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
+from sandbox_engine.model.size import Key
+from sandbox_engine.model.snapshot import Record
 from sandbox_engine.services.idle import IdleClock
 from sandbox_engine.services.vms import Vm
 
@@ -64,3 +67,32 @@ def check_fit(spec: SandboxSpec, memory_mib: int, vcpus: int) -> None:
             "vcpu_count",
             f"template {spec.template!r} was baked with {vcpus} vCPUs, not {spec.vcpus}",
         )
+
+
+class Promoted(Protocol):
+    """The promoted templates, as a create asks for them (`services/promotions.py`)."""
+
+    def has(self, key: Key, /) -> bool:
+        """Whether there is one of this key."""
+
+    def chosen(self, birth: Birth, /) -> Record | None:
+        """What a create of `birth` clones; None where its name is not a promoted one."""
+
+    async def create(self, birth: Birth, record: Record, /) -> Created:
+        """A sandbox that goes on from `record`."""
+
+
+class NothingPromoted:
+    """Before there is any."""
+
+    def has(self, _: Key) -> bool:
+        """See `Promoted`."""
+        return False
+
+    def chosen(self, _: Birth) -> Record | None:
+        """See `Promoted`."""
+        return None
+
+    async def create(self, _: Birth, record: Record) -> Created:
+        """See `Promoted`."""
+        raise SnapshotNotFound(record.id)

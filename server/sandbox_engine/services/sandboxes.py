@@ -44,7 +44,7 @@ from sandbox_engine.ports.snapshots import SnapshotStore
 from sandbox_engine.ports.templates import TemplatePins
 from sandbox_engine.ports.vmm import MachineStats
 from sandbox_engine.services.admission import Admission
-from sandbox_engine.services.live import Birth, Live, check_fit
+from sandbox_engine.services.live import Birth, Live, NothingPromoted, Promoted, check_fit
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.registry import Registry
@@ -86,6 +86,7 @@ class Sandboxes(Registry):
         self.release_delay_s = 0.0
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
         self._hurry = asyncio.Event()
+        self.promoted: Promoted = NothingPromoted()
 
     # -- create ------------------------------------------------------------------
 
@@ -128,6 +129,10 @@ class Sandboxes(Registry):
     async def _create(
         self, caller: Caller, spec: SandboxSpec, lease_s: int, claim: Claim | None = None
     ) -> Created:
+        birth = Birth(caller=caller, spec=spec, lease_s=lease_s, claim=claim)
+        promoted = self.promoted.chosen(birth)
+        if promoted is not None:
+            return await self.promoted.create(birth, promoted)
         began = time.monotonic()
         self._admission.enter(caller, claim=claim)
         vm: Vm | None = None

@@ -12,6 +12,7 @@ from sandbox_engine.services.checkpoints import Checkpoints
 from sandbox_engine.services.forks import Forks, Hatchery
 from sandbox_engine.services.hibernation import Hibernation
 from sandbox_engine.services.pool import CreationBudget
+from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.saving import Saver
 from sandbox_engine.services.vms import VmFactory
@@ -62,6 +63,10 @@ class States:
             default_lease_s=default_lease_s,
             max_count=max_fork_count,
         )
+        self.promotions = Promotions(
+            sandboxes=sandboxes, saver=saver, hatchery=hatchery, store=store, clock=clock
+        )
+        sandboxes.promoted = self.promotions
         self.checkpoints = Checkpoints(
             sandboxes=sandboxes,
             saver=saver,

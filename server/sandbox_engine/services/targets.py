@@ -98,6 +98,10 @@ class PoolTargets:
         label = pool.label or ("" if size is None else self._sizes.name_of(size))
         return Key(pool.template, size=label)
 
+    def holds(self, key: Key) -> bool:
+        """Whether a pool that keeps VMs warm has this key."""
+        return any(pool.target and self.key(pool) == key for pool in self._pools.all())
+
     async def _retire_but(self, kept: Sequence[Pool]) -> None:
         for pool in self._pools.all():
             if pool not in kept:

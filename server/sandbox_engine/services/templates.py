@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from sandbox_engine.errors import TemplateCorrupt
+from sandbox_engine.errors import DigestMismatch, TemplateCorrupt
 from sandbox_engine.model.template import BuildRequest, Manifest, check_name
 from sandbox_engine.ports.builder import BuildProgress, TemplateBuilder
 from sandbox_engine.ports.templates import TemplateFiles, TemplateShelf
@@ -62,7 +62,12 @@ class Templates:
             return error.differences
         return await asyncio.to_thread(self._verify, files)
 
-    async def remove(self, name: str) -> None:
-        """Unpublish; running clones go on.  Raises `TemplateNotFound`, `TemplateBusy`."""
+    async def remove(self, name: str, *, digest: str = "") -> None:
+        """Unpublish, if it is still the build of `digest`; running clones go on.
+
+        Raises `TemplateNotFound`, `TemplateBusy`, `DigestMismatch`.
+        """
+        if digest and self._shelf.find(check_name(name)).digest != digest:
+            raise DigestMismatch(name, digest)
         self._shelf.remove(check_name(name))
         await self._pools.drop(name)

@@ -171,6 +171,21 @@ class DirectoryStore:
             raise SnapshotCorrupt(record_id, f"its memory has {found} bytes, no disk {missing}")
         return files
 
+    def amend(self, record: Record) -> None:
+        """See `ports.snapshots.SnapshotStore`."""
+        if record.id not in self._known:
+            raise SnapshotNotFound(record.id)
+        folder = self._records / record.id / CURRENT
+        new = folder / f".{RECORD}"
+        try:
+            new.write_bytes(msgspec.json.encode(record))
+            _sync(new)
+            new.rename(folder / RECORD)
+            _sync(folder)
+        except OSError as error:
+            raise NoSpace(f"cannot keep the record: {error.strerror}") from error
+        self._known[record.id] = record
+
     def all(self, kind: Kind) -> list[Record]:
         """See `ports.snapshots.SnapshotStore`."""
         chosen = [record for record in self._known.values() if record.kind is kind]

@@ -19,12 +19,14 @@ from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.exec import ExecEvent, ExecResult, ExecSpec, Exit, TerminalSize
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec, SandboxStatus
+from sandbox_engine.model.snapshot import Record
 from sandbox_engine.model.template import BuildRequest, FileDigest, Manifest, Platform
 from sandbox_engine.ports.builder import BuildProgress
 from sandbox_engine.services.checkpoints import Checkpoints
 from sandbox_engine.services.execs import Execs, LiveExec
 from sandbox_engine.services.files import FileEntry, FileRead, Files, FileStat, WriteOptions
 from sandbox_engine.services.node import Node, NodeInfo, PoolInfo
+from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
@@ -185,11 +187,19 @@ class FakeCommand(LiveExec):
         self.killed.set()
 
 
+class NoPromotions(Promotions):
+    """There is none."""
+
+    def all(self) -> list[Record]:
+        return []
+
+
 class FakeStates(States):
     """No calls: these are tested on the real services, in `tests/snapshots`."""
 
     def __init__(self) -> None:
         self.checkpoints = Checkpoints.__new__(Checkpoints)
+        self.promotions = NoPromotions.__new__(NoPromotions)
 
 
 class FakeExecs(Execs):
@@ -367,7 +377,8 @@ class FakeTemplates(Templates):
         self.get(name)
         return self.differences
 
-    async def remove(self, name: str) -> None:
+    async def remove(self, name: str, *, digest: str = "") -> None:
+        assert not digest
         self.get(name)
         del self.shelf[name]
 

@@ -16,8 +16,6 @@ from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 from sandbox.v1 import node_pb2, node_pb2_grpc, sandboxes_pb2, sandboxes_pb2_grpc, workspaces_pb2
-from sandbox.v1.checkpoints_pb2 import PromoteSandboxRequest
-from sandbox.v1.checkpoints_pb2_grpc import CheckpointServiceStub
 from sandbox.v1.workspaces_pb2_grpc import WorkspaceServiceStub
 from sandbox_engine.api.rpc.dispatch import python_name
 from sandbox_engine.api.rpc.guest import GuestServicer
@@ -81,7 +79,6 @@ def test_every_public_method_of_a_servicer_is_one_of_its_service() -> None:
 @pytest.mark.parametrize(
     ("stub", "method", "request_"),
     [
-        (CheckpointServiceStub, "PromoteSandbox", PromoteSandboxRequest()),
         (WorkspaceServiceStub, "GetWorkspace", workspaces_pb2.GetWorkspaceRequest()),
     ],
 )

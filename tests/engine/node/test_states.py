@@ -169,6 +169,149 @@ def test_a_failed_sandbox_is_409_and_boots_when_it_is_woken(
     assert (row["restarts"], "failed" in row) == (1, False)
 
 
+def promoted(node: World, name: str = "proj:v1") -> Any:
+    listed = node.request("GET", "/v1/info").json["templates"]
+    (found,) = [one for one in listed if one["key"]["template"] == name]
+    return found
+
+
+def promote(node: World, box: Any, name: str = "proj:v1", **fields: Any) -> Answer:
+    return post(node, box, "promote", {"token": box["token"], "template": name, **fields})
+
+
+def test_a_promoted_state_is_claimed_by_its_key(node: World, box: Any) -> None:
+    told = promote(node, box)
+    key = {"template": "proj:v1", "net": "none", "size": "tiny"}
+    assert (told.status, told.json["key"]) == (200, key)
+    digest = told.json["content_digest"]
+    assert digest.startswith("sha256:")
+    child = node.claim("proj:v1", require_promoted=True, claim_ref="mine")
+    assert child["template_digest"] == digest
+    row = node.request("GET", f"/v1/sandboxes/{child['id']}").json
+    assert (row["key"], row["claim_ref"]) == (key, "mine")
+    (grandchild,) = fork(node, child).json["children"]
+    assert "template_digest" not in grandchild
+    assert node.request("GET", f"/v1/sandboxes/{grandchild['id']}").json["key"] == key
+    listed = promoted(node)
+    assert (listed["key"], listed["content_digest"]) == (key, digest)
+    assert node.request("DELETE", "/v1/templates?template=proj:v1&size=tiny").status == 204
+    assert node.request("GET", f"/v1/sandboxes/{child['id']}/stats").status == 200
+    for one in (child, grandchild):
+        node.release(one)
+
+
+def test_the_same_bytes_have_the_same_digest_and_others_another(node: World, box: Any) -> None:
+    post(node, box, "hibernate")
+    first = promote(node, box).json["content_digest"]
+    assert node.request("GET", "/v1/info").json["hibernated"] == 1
+    assert promote(node, box).json["content_digest"] == first
+    assert promote(node, box, "other").json["content_digest"] == first
+    post(node, box, "wake")
+    post(node, box, "hibernate")
+    assert promote(node, box).json["content_digest"] != first  # one more layer of disk
+
+
+def test_labels_are_replaced_and_a_promote_starts_without(node: World, box: Any) -> None:
+    digest = promote(node, box).json["content_digest"]
+    path = "/v1/templates/labels?template=proj:v1&size=tiny"
+
+    def label(labels: Any, query: str = "") -> int:
+        return node.request("PUT", path + query, {"labels": labels}).status
+
+    def labels() -> Any:
+        return promoted(node).get("labels")
+
+    assert label({"v1": digest, "team": "a"}, f"&digest={digest}") == 204
+    assert labels() == {"v1": digest, "team": "a"}
+    assert label({"x": "y"}, "&digest=sha256:0") == 412
+    assert label({str(number): "" for number in range(16)}) == 204
+    assert label({str(number): "" for number in range(17)}) == 400
+    assert label({"": "x"}) == label({"a=b": "x"}) == label("x") == 400
+    assert label({}) == 204
+    assert labels() is None
+    assert label({"a": "b"}) == 204
+    promote(node, box)
+    assert labels() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("a" * 63, 200), ("a" * 64, 400), ("", 400), ("-a", 400), ("a b", 400), ("base", 409)],
+)
+def test_names_of_promoted_templates(node: World, box: Any, name: str, status: int) -> None:
+    assert promote(node, box, name).status == status
+
+
+def test_who_may_promote_and_what_is_refused(node: World, box: Any) -> None:
+    def refused(body: Any, **given: Any) -> int:
+        return post(node, box, "promote", body, **given).status
+
+    assert refused({"token": "x", "template": "proj:v1"}) == 404
+    assert refused({"token": box["token"]}) == refused({"template": "a", "more": 1}) == 400
+    assert refused({"token": box["token"], "template": "proj:v1"}, token="nobody") == 401
+    assert refused({"template": "proj:v1"}) == 200  # the operator, by id
+    missing = node.request("POST", f"/v1/sandboxes/{NOBODY}/promote", {"template": "a"})
+    assert missing.status == 404
+
+
+def test_a_template_is_removed_only_as_it_was_seen(node: World, box: Any) -> None:
+    digest = promote(node, box).json["content_digest"]
+
+    def delete(query: str) -> int:
+        return node.request("DELETE", f"/v1/templates?{query}").status
+
+    assert delete("") == 400
+    assert delete("template=none&size=tiny") == delete("template=proj:v1") == 404
+    assert delete("template=base&size=tiny") == 409
+    assert delete("template=proj:v1&size=tiny&digest=sha256:1") == 412
+    assert delete(f"template=proj:v1&size=tiny&digest={digest}") == 204
+    assert delete("template=proj:v1&size=tiny") == 404
+    body = {"template": "proj:v1", "size": "tiny", "require_promoted": True}
+    assert node.request("POST", "/v1/claim", body).status == 400
+
+
+def test_tenants_own_what_they_promote(node: World) -> None:
+    for name in ("acme", "other"):
+        node.request("PUT", f"/v1/tenants/{name}", {"token": f"{name}-token"})
+    made = node.request(
+        "POST", "/v1/claim", {"template": "base", "size": "tiny"}, token="acme-token"
+    ).json
+    body = {"token": made["token"], "template": "acme:v1"}
+    path = f"/v1/sandboxes/{made['id']}/promote"
+    assert node.request("POST", path, body, token="acme-token").status == 200
+    assert promoted(node, "acme:v1")["tenant"] == "acme"
+    theirs = node.request(
+        "POST", "/v1/claim", {"template": "base", "size": "tiny"}, token="other-token"
+    ).json
+    body = {"token": theirs["token"], "template": "acme:v1"}
+    path = f"/v1/sandboxes/{theirs['id']}/promote"
+    assert node.request("POST", path, body, token="other-token").status == 409
+    query = "/v1/templates?template=acme:v1&size=tiny"
+    assert node.request("DELETE", query, token="other-token").status == 404
+    labels = "/v1/templates/labels?template=acme:v1&size=tiny"
+    assert node.request("PUT", labels, {"labels": {}}, token="other-token").status == 404
+    assert node.request("PUT", labels, {"labels": {}}, token="acme-token").status == 204
+    assert node.request("DELETE", query, token="acme-token").status == 204
+    for one in (made, theirs):
+        node.release(one)
+
+
+def test_a_promoted_template_and_its_labels_outlive_the_engine(
+    make_node: Callable[..., World],
+) -> None:
+    node = make_node()
+    box = node.claim()
+    digest = promote(node, box).json["content_digest"]
+    labels = "/v1/templates/labels?template=proj:v1&size=tiny"
+    node.request("PUT", labels, {"labels": {"a": "b"}})
+    node.release(box)
+    node.stop()
+    node = make_node()
+    listed = promoted(node)
+    assert (listed["content_digest"], listed["labels"]) == (digest, {"a": "b"})
+    node.release(node.claim("proj:v1"))
+
+
 def test_what_happened_is_in_the_usage_journal(make_node: Callable[..., World]) -> None:
     node = make_node()
     box = node.claim()

@@ -206,12 +206,10 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 
 UNSERVED = [
-    ("POST", "/v1/sandboxes/{id}/promote"),
     ("PATCH", "/v1/sandboxes/{id}/env"),
     ("GET", "/v1/sandboxes/{id}/volumes"),
     ("PUT", "/v1/sandboxes/{id}/instance-metadata"),
     ("GET", "/v1/volumes"),
-    ("DELETE", "/v1/templates?template=x"),
 ]
 
 

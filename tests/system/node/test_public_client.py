@@ -54,3 +54,8 @@ def test_the_rest_of_one_node(node: Engine, base_template: str) -> None:
     assert api.request("PUT", "/v1/tenants/acme", {"token": token}).status == 204
     run(node, base_template, "preview or tenants", "tiny", SANDBOXD_TENANT_TOKEN=token)
     assert api.request("DELETE", "/v1/tenants/acme").status == 204
+
+
+def test_saved_states(node: Engine, base_template: str) -> None:
+    if SUITE.exists():
+        run(node, base_template, "snapshots", "tiny")

@@ -13,6 +13,7 @@ from sandbox_engine.api.node.routes import Routes
 from sandbox_engine.api.node.sandboxes import ClaimCalls
 from sandbox_engine.api.node.server import NodeServer
 from sandbox_engine.api.node.states import StateCalls
+from sandbox_engine.api.node.templates import TemplateCalls
 from sandbox_engine.api.node.tenants import TenantCalls
 from sandbox_engine.api.node.unserved import unserved
 from sandbox_engine.api.node.views import NodeView
@@ -115,11 +116,13 @@ class NodeDoor:
             targets=self.targets,
             claims=self.claims,
             admission=admission,
+            promotions=states.promotions,
             advertise=advertise,
         )
         node_calls = NodeCalls(
             node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
         )
+        states.promotions.is_pooled = self.targets.holds
         access = Access(config.api_token, mint, self.tenants)
         state_calls = StateCalls(
             claims=self.claims,
@@ -132,6 +135,12 @@ class NodeDoor:
             [
                 *claim_calls.routes(),
                 *state_calls.routes(),
+                *TemplateCalls(
+                    claims=self.claims,
+                    promotions=states.promotions,
+                    access=access,
+                    tenants=self.tenants,
+                ).routes(),
                 *node_calls.routes(),
                 *PreviewCalls(previews=previews, access=access).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),

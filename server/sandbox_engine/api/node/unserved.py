@@ -6,7 +6,6 @@ from sandbox_engine.api.node.replies import Response, refusal
 from sandbox_engine.api.node.routes import Call, Right, Route
 
 _CALLS = (
-    ("POST", "/v1/sandboxes/*/promote", Right.NODE),
     ("GET", "/v1/sandboxes/*/env", Right.NODE),
     ("PUT", "/v1/sandboxes/*/env", Right.NODE),
     ("PATCH", "/v1/sandboxes/*/env", Right.NODE),
@@ -16,8 +15,6 @@ _CALLS = (
     ("PUT", "/v1/sandboxes/*/instance-metadata", Right.ROOT),
     ("GET", "/v1/volumes", Right.NODE),
     ("GET", "/v1/checkpoints/*/blob", Right.ROOT),
-    ("DELETE", "/v1/templates", Right.NODE),
-    ("PUT", "/v1/templates/labels", Right.NODE),
 )
 
 

@@ -13,6 +13,7 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
+from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.targets import PoolTargets
 
 Value = dict[str, Any]
@@ -36,6 +37,8 @@ def granted(created: Created, owner_addr: str) -> Value:
     if owner_addr:
         view["owner_addr"] = owner_addr
     view["net_route"] = "none"
+    if sandbox.claim is not None and sandbox.claim.template_digest:
+        view["template_digest"] = sandbox.claim.template_digest
     if sandbox.from_checkpoint:
         view["from_checkpoint"] = sandbox.from_checkpoint
     return view
@@ -100,6 +103,22 @@ def stats(status: SandboxStatus, now: float) -> Value:
     }
 
 
+def _template(record: Record) -> Value:
+    """One promoted template."""
+    view: Value = {
+        "key": key_view(record.key),
+        "content_digest": record.content_digest,
+        "created_at": moment(record.created_at),
+        "cpu_count": record.origin.vcpus,
+        "mem_total_bytes": record.origin.memory_mib << 20,
+    }
+    if record.labels:
+        view["labels"] = record.labels
+    if record.tenant is not None:
+        view["tenant"] = record.tenant
+    return view
+
+
 class NodeView:
     """The node as `GET /v1/info` shows it."""
 
@@ -110,18 +129,19 @@ class NodeView:
         targets: PoolTargets,
         claims: Claims,
         admission: Admission,
+        promotions: Promotions,
         advertise: str,
     ) -> None:
         self._pools, self._targets = pools, targets
         self._claims, self._admission = claims, admission
-        self._advertise = advertise
+        self._promotions, self._advertise = promotions, advertise
 
     def info(self) -> Value:
         """Pools, claims and whether it has room."""
         states = [sandbox.state for sandbox in self._claims.all()]
         view: Value = {
             "pools": [self._pool(pool) for pool in self._pools.all()],
-            "templates": [],
+            "templates": self._templates(),
             "claimed": len(states),
             "hibernated": states.count(State.HIBERNATED),
             "archived": 0,
@@ -136,6 +156,16 @@ class NodeView:
         if self._advertise:
             view["advertise_addr"] = self._advertise
         return view | {"peers": []}
+
+    def _templates(self) -> list[Value]:
+        """The promoted ones, but for keys that a pool has by now."""
+        found = self._promotions.all()
+        keys = [one.key for one in found]
+        return [
+            _template(one)
+            for one, key in zip(found, keys, strict=True)
+            if not self._targets.holds(key)
+        ]
 
     def _pool(self, pool: Pool) -> Value:
         warm, creating, _ = pool.counts()

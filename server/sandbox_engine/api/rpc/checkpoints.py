@@ -6,19 +6,21 @@ from sandbox.v1 import checkpoints_pb2 as pb
 from sandbox.v1 import sandboxes_pb2
 
 from sandbox_engine.api.rpc.paging import page
+from sandbox_engine.api.rpc.promoted import promoted_to_pb
 from sandbox_engine.api.rpc.sandboxes import credentials, sandbox_to_pb
 from sandbox_engine.api.rpc.times import seconds, timestamp
 from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.snapshot import Record
 from sandbox_engine.services.checkpoints import Branch, Checkpoints
+from sandbox_engine.services.promotions import Promotions
 
 
 class CheckpointServicer:
     """Message in, one service call, message out."""
 
-    def __init__(self, checkpoints: Checkpoints) -> None:
-        self._checkpoints = checkpoints
+    def __init__(self, checkpoints: Checkpoints, promotions: Promotions) -> None:
+        self._checkpoints, self._promotions = checkpoints, promotions
 
     async def create_checkpoint(
         self, request: pb.CreateCheckpointRequest, caller: Caller
@@ -73,6 +75,14 @@ class CheckpointServicer:
         return pb.BranchCheckpointResponse(
             sandbox=sandbox_to_pb(created.sandbox), credentials=credentials(created)
         )
+
+    async def promote_sandbox(
+        self, request: pb.PromoteSandboxRequest, caller: Caller
+    ) -> pb.PromoteSandboxResponse:
+        """The state of a sandbox, published as a template."""
+        served(request)
+        record = await self._promotions.promote(caller, request.sandbox_id, request.template)
+        return pb.PromoteSandboxResponse(template=promoted_to_pb(record))
 
     def _to_pb(self, record: Record) -> pb.Checkpoint:
         expires = self._checkpoints.expires_at(record)

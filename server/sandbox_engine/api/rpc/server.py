@@ -88,8 +88,8 @@ class RpcServer:
         self._servicers: dict[str, object] = {
             "SandboxService": self._sandboxes,
             "GuestService": GuestServicer(execs, files),
-            "CheckpointService": CheckpointServicer(states.checkpoints),
-            "TemplateService": TemplateServicer(templates),
+            "CheckpointService": CheckpointServicer(states.checkpoints, states.promotions),
+            "TemplateService": TemplateServicer(templates, states.promotions),
             "NodeService": NodeServicer(node),
         }
         if workspaces is not None:

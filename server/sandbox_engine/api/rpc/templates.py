@@ -9,12 +9,14 @@ from sandbox.v1 import templates_pb2 as pb
 
 from sandbox_engine.api.errors import wire_text
 from sandbox_engine.api.rpc.paging import page
+from sandbox_engine.api.rpc.promoted import promoted_to_pb
 from sandbox_engine.api.rpc.times import timestamp
 from sandbox_engine.api.rpc.unserved import served
-from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.errors import InvalidArgument, TemplateNotFound
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.template import BuildRequest, Manifest, encode_manifest, manifest_digest
 from sandbox_engine.ports.builder import BuildProgress
+from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.templates import Templates
 
 STEPS = ("kernel", "initramfs", "agent", "rootfs", "bake", "publish")
@@ -24,8 +26,8 @@ STEPS = ("kernel", "initramfs", "agent", "rootfs", "bake", "publish")
 class TemplateServicer:
     """Message in, one service call, message out."""
 
-    def __init__(self, templates: Templates) -> None:
-        self._templates = templates
+    def __init__(self, templates: Templates, promotions: Promotions) -> None:
+        self._templates, self._promotions = templates, promotions
 
     async def build_template(
         self, request: pb.BuildTemplateRequest, _: Caller
@@ -43,16 +45,18 @@ class TemplateServicer:
     ) -> pb.ListTemplatesResponse:
         """A page of them."""
         served(request)
-        found = sorted(self._templates.all(), key=lambda each: each.name)
-        chosen, more = page(found, lambda each: each.name, request)
-        return pb.ListTemplatesResponse(
-            templates=[template_to_pb(each) for each in chosen], next_page_token=more
-        )
+        found = [template_to_pb(each) for each in self._templates.all()]
+        found += [promoted_to_pb(each) for each in self._promotions.all()]
+        chosen, more = page(sorted(found, key=_place), _place, request)
+        return pb.ListTemplatesResponse(templates=chosen, next_page_token=more)
 
     async def get_template(
         self, request: pb.GetTemplateRequest, _: Caller
     ) -> pb.GetTemplateResponse:
         """One of them."""
+        promoted = self._promotions.named(request.name)
+        if promoted is not None:
+            return pb.GetTemplateResponse(template=promoted_to_pb(promoted))
         return pb.GetTemplateResponse(template=template_to_pb(self._templates.get(request.name)))
 
     async def verify_template(
@@ -66,9 +70,27 @@ class TemplateServicer:
         self, request: pb.RemoveTemplateRequest, _: Caller
     ) -> pb.RemoveTemplateResponse:
         """Unpublish it."""
-        served(request)
-        await self._templates.remove(request.name)
+        promoted = self._promotions.named(request.name)
+        if promoted is not None:
+            self._promotions.delete(promoted.key, digest=request.digest)
+            return pb.RemoveTemplateResponse()
+        await self._templates.remove(request.name, digest=request.digest)
         return pb.RemoveTemplateResponse()
+
+    async def set_template_labels(
+        self, request: pb.SetTemplateLabelsRequest, _: Caller
+    ) -> pb.SetTemplateLabelsResponse:
+        """Replace the labels of a promoted one."""
+        promoted = self._promotions.named(request.name)
+        if promoted is None:
+            raise TemplateNotFound(request.name)
+        record = self._promotions.label(promoted.key, dict(request.labels), digest=request.digest)
+        return pb.SetTemplateLabelsResponse(template=promoted_to_pb(record))
+
+
+def _place(template: pb.Template) -> str:
+    """Sorts by name."""
+    return f"{template.name} {template.memory_mib:09d} {template.vcpu_count:03d}"
 
 
 def build_from_pb(request: pb.BuildTemplateRequest) -> BuildRequest:

@@ -28,6 +28,7 @@ FIELDS: dict[type[Message], dict[str, set[object]]] = {
         "attach_session": set(),
     },
     checkpoints_pb2.CreateCheckpointRequest: {"request_id": set()},
+    checkpoints_pb2.PromoteSandboxRequest: {"request_id": set()},
     checkpoints_pb2.BranchCheckpointRequest: {
         "request_id": set(),
         "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
@@ -38,7 +39,6 @@ FIELDS: dict[type[Message], dict[str, set[object]]] = {
     templates_pb2.TemplateSource: {"oci_image": set()},
     templates_pb2.BuildTemplateRequest: {"labels": set(), "detach": set(), "request_id": set()},
     templates_pb2.ListTemplatesRequest: {"labels": set()},
-    templates_pb2.RemoveTemplateRequest: {"digest": set()},
     node_pb2.PoolConfig: {
         "net": {sandboxes_pb2.NET_LANE_NONE},
         "size": set(),
