@@ -106,9 +106,10 @@ class Stream:
                 _log.warning("guest refused", operation=self._watched, answer=body.decode())
 
     def end(self) -> None:
-        """The guest will send no more."""
+        """The guest will send no more, and takes no more either."""
         self._ended = True
         self._wake()
+        self.writable()
 
     def fail(self, reason: str) -> None:
         """The stream is gone in both directions."""
@@ -141,7 +142,7 @@ class Stream:
         if sent == len(data) and not self._channel.congested:
             return
         view = memoryview(data)[sent:]
-        while view or self._channel.congested:
+        while (view or self._channel.congested) and not self._ended:
             await self._await_room(credit=bool(view))
             view = view[self._channel.mux.send(self._number, view) :]
             self._channel.flush()

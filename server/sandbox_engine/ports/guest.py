@@ -55,6 +55,7 @@ class GuestStream(Protocol):
     """One bidirectional stream of messages.
 
     Errors: every method raises `GuestUnavailable` once the channel is lost.
+    End: once the guest has ended it, what is still sent is dropped; its answer can be read.
     Cancellation: leaving a pending call is safe; call `reset()` to end the operation.
     """
 
