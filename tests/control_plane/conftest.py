@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.control_plane.world import Plane
 from tests.support.api import Api, api
 from tests.support.engine import Engine, engine
 
@@ -24,4 +25,11 @@ def plane(plane_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The API in front of it; at most 5 VMs."""
     folder: Path = tmp_path_factory.mktemp("plane")
     with api(folder, plane_engine.grpc_socket, max_running=5, template="base") as made:
+        yield made
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Plane]:
+    """The control plane over a fake engine room."""
+    async with Plane(tmp_path) as made:
         yield made
