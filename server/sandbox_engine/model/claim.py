@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from sandbox_engine.model.environment import EnvEntry
+
 
 class Claim(Struct, frozen=True, kw_only=True):
     """What the node API knows of a sandbox beyond the sandbox."""
@@ -16,6 +18,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     """The length of the lease last granted: a wake from the archive grants it again."""
     on_expire: str = "destroy"
     tenant: str | None = None
+    host_env: dict[str, EnvEntry] = {}
+    """Variables that never enter the guest: the egress proxy's alone."""
     egress_class: str = ""
     """The class its tenant had when it was made; it keeps that one."""
     promoted: str = ""

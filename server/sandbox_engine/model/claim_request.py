@@ -7,14 +7,13 @@ would serve is checked, then refused with the status the seed has for it.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from sandbox_engine.errors import InvalidArgument, NotOffered
+from sandbox_engine.model.environment import EnvEntry, check_environment
 from sandbox_engine.model.exec import MAX_ARGV_BYTES
-from sandbox_engine.model.sandbox import ENV_NAME
 from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
 from sandbox_engine.model.template import check_name
 
@@ -23,8 +22,6 @@ MAX_METADATA_BYTES = 4096
 MAX_METADATA_KEY = 128
 MAX_REF = 512
 MAX_VOLUMES = 8
-MAX_CLAIM_ENV = 64
-MAX_CLAIM_ENV_BYTES = 64 << 10
 NETS = ("none", "egress")
 _VOLUME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}\Z")
 _SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin"}
@@ -38,14 +35,6 @@ class VolumeWish(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     mount: str = ""
     mode: str = ""
-
-
-class EnvEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """One variable: `guest: false` never enters the guest and feeds the egress proxy only."""
-
-    value: str
-    guest: bool = True
-    inject: dict[str, Any] | None = None
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,15 +67,11 @@ class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         check_metadata(self.metadata)
         check_on_expire(self.on_expire)
         check_volumes(self.volumes, attach_only=self.volumes_attach_only)
-        check_claim_env(self.env)
+        check_environment(self.env)
         if self.ttl_seconds < 0:
             raise InvalidArgument("ttl_seconds", "must not be negative")
         if self.egress or self.net == "egress":
             raise NotOffered("egress requested on a node without an egress attachment")
-
-    def guest_env(self) -> dict[str, str]:
-        """The variables that go into the guest."""
-        return {name: entry.value for name, entry in self.env.items() if entry.guest}
 
 
 class RenewRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,23 +146,6 @@ def check_metadata(metadata: dict[str, str]) -> None:
         raise InvalidArgument(
             "metadata", f"{size} bytes as JSON; the limit is {MAX_METADATA_BYTES}"
         )
-
-
-def check_claim_env(env: dict[str, EnvEntry]) -> None:
-    """Bounds and names; nothing here can serve a value that stays outside the guest."""
-    if len(env) > MAX_CLAIM_ENV:
-        raise InvalidArgument("env", f"{len(env)} entries; the limit is {MAX_CLAIM_ENV}")
-    size = 0
-    for name, entry in env.items():
-        if not ENV_NAME.match(name) or "\0" in entry.value:
-            raise InvalidArgument("env", f"{name!r} is not a variable's name, or its value is bad")
-        size += len(name) + len(entry.value.encode(errors="surrogatepass")) + 2
-        if entry.inject is not None:
-            raise InvalidArgument("env", f"{name}: no host of this claim's inject is intercepted")
-        if not entry.guest:
-            raise InvalidArgument("env", f"{name}: guest: false needs an egress proxy")
-    if size > MAX_CLAIM_ENV_BYTES:
-        raise InvalidArgument("env", f"{size} bytes; the limit is {MAX_CLAIM_ENV_BYTES}")
 
 
 def check_volumes(volumes: list[VolumeWish], *, attach_only: bool) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_entries
+from sandbox_engine.model.environment import ENV_NAME
 from sandbox_engine.model.machine import State
 
 MAX_ENV = 256
@@ -17,7 +18,6 @@ MAX_ENV_BYTES = 64 << 10
 MAX_POOL_WAIT_MS = 600_000
 MAX_LEASE_S = 24 * 3600
 DEFAULT_LEASE_S = 300
-ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SESSION_KEY = re.compile(r"[\x20-\x7e]{1,127}\Z")
 
 

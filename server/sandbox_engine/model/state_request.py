@@ -6,12 +6,11 @@ from msgspec import Struct
 
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.claim_request import (
-    EnvEntry,
-    check_claim_env,
     check_metadata,
     check_on_expire,
     check_ref,
 )
+from sandbox_engine.model.environment import EnvEntry, check_environment
 
 
 class ForkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,13 +52,9 @@ class BranchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         check_ref(self.claim_ref)
         check_metadata(self.metadata)
         check_on_expire(self.on_expire)
-        check_claim_env(self.env)
+        check_environment(self.env)
         if self.ttl_seconds < 0:
             raise InvalidArgument("ttl_seconds", "must not be negative")
-
-    def guest_env(self) -> dict[str, str]:
-        """The variables that go into the guest."""
-        return {name: entry.value for name, entry in self.env.items() if entry.guest}
 
 
 class PromoteRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from sandbox_engine.errors import InvalidArgument, SnapshotNotFound
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
+from sandbox_engine.model.environment import EnvEntry
 from sandbox_engine.model.sandbox import Created, SandboxSpec, lease_length
 from sandbox_engine.model.snapshot import Kind, Record
 from sandbox_engine.ports.clock import Clock
@@ -37,6 +38,7 @@ class Branch(Struct, frozen=True, kw_only=True):
     claim: bool = False
     tenant: str | None = None
     egress_class: str = ""
+    host_env: dict[str, EnvEntry] = {}
 
 
 class Checkpoints:
@@ -112,6 +114,7 @@ class Checkpoints:
             on_expire=branch.on_expire,
             tenant=branch.tenant,
             egress_class=branch.egress_class,
+            host_env=branch.host_env,
         )
         birth = Birth(
             caller=caller,

@@ -25,6 +25,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.claim_request import ClaimRequest, RenewRequest, check_on_expire
+from sandbox_engine.model.environment import guest_part, host_part
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import (
     Created,
@@ -82,13 +83,14 @@ class Claims:
             ttl_s=lease_length(request.ttl_seconds, self._default_lease_s),
             on_expire=request.on_expire or "destroy",
             tenant=party.tenant,
+            host_env=host_part(request.env),
             egress_class=self._tenants.egress_class(party.tenant),
         )
         spec = SandboxSpec(
             template=key.template,
             memory_mib=size.memory_mib,
             vcpus=size.cpus,
-            env=request.guest_env(),
+            env=guest_part(request.env),
             pool_wait_ms=int(self.wait_s * 1000),
             claim_ref=request.claim_ref,
             metadata=request.metadata,

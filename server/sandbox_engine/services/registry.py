@@ -173,6 +173,10 @@ class Registry:
         if failure is not None:
             raise failure
 
+    def keep(self, sandbox: Sandbox) -> None:
+        """What was changed of its record is in the journal when this returns.  Raises `NoSpace`."""
+        self._journal.sandbox_put(sandbox)
+
     def advance(self, live: Live, given: Input) -> State:
         """Feed the table; a change of state is in the journal when this returns.
 

@@ -126,6 +126,9 @@ class Guest(asyncio.Protocol):
         self.killed: list[str] = []
         """Commands that died with their stream."""
         self.mute = False
+        self.deaf = False
+        """It ends operations that configure it without an answer."""
+        self.configured = 0
         self._transport: asyncio.Transport | None = None
         self._server: asyncio.AbstractServer | None = None
 
@@ -208,7 +211,10 @@ class Guest(asyncio.Protocol):
         frame = await stream.frame()
         match frame:
             case {"op": "configure", "env": env}:
-                self.env |= env
+                if self.deaf:
+                    return
+                self.env = env
+                self.configured += 1
                 await stream.send(type="done")
             case {"op": "exec", "argv": ["fails", *_]}:
                 await stream.bulk(FrameKind.STDERR, b"no good\n")

@@ -78,9 +78,6 @@ ROWS = {
     "claim of bad env": claim(400, "env", env={"1A": {"value": ""}}),
     "claim of 65 variables": claim(400, "65", env={f"E{n}": {"value": ""} for n in range(65)}),
     "claim of big env": claim(400, "limit is 65536", env={"E": {"value": "x" * 65536}}),
-    "claim of a host-only variable": claim(
-        400, "egress proxy", env={"E": {"value": "x", "guest": False}}
-    ),
     "claim of an inject": claim(
         400, "intercepted", env={"E": {"value": "x", "inject": {"hosts": ["a.example"]}}}
     ),
@@ -206,7 +203,6 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 
 UNSERVED = [
-    ("PATCH", "/v1/sandboxes/{id}/env"),
     ("GET", "/v1/sandboxes/{id}/volumes"),
     ("PUT", "/v1/sandboxes/{id}/instance-metadata"),
     ("GET", "/v1/volumes"),

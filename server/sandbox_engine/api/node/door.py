@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sandbox_engine.api.node.app import NodeApi
 from sandbox_engine.api.node.connection import Connection
+from sandbox_engine.api.node.environment import EnvironmentCalls
 from sandbox_engine.api.node.node import NodeCalls
 from sandbox_engine.api.node.previews import PreviewCalls
 from sandbox_engine.api.node.routes import Routes
@@ -27,6 +28,7 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.audit import Audit
 from sandbox_engine.services.buffered import BufferedExecs
 from sandbox_engine.services.claims import Claims
+from sandbox_engine.services.environment import Environments
 from sandbox_engine.services.metrics import Metrics
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pools import Pools
@@ -123,6 +125,11 @@ class NodeDoor:
             node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
         )
         states.promotions.is_pooled = self.targets.holds
+        environments = Environments(
+            sandboxes=sandboxes,
+            audit=self._audit,
+            intercepted=lambda _: frozenset(),  # no proxy is served here that could
+        )
         access = Access(config.api_token, mint, self.tenants)
         state_calls = StateCalls(
             claims=self.claims,
@@ -143,6 +150,9 @@ class NodeDoor:
                 ).routes(),
                 *node_calls.routes(),
                 *PreviewCalls(previews=previews, access=access).routes(),
+                *EnvironmentCalls(
+                    environments=environments, claims=self.claims, access=access
+                ).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]

@@ -9,6 +9,7 @@ import msgspec
 from sandbox_engine.api.node import views
 from sandbox_engine.api.node.replies import Reply, body_of, nothing, reply
 from sandbox_engine.api.node.routes import Call, Right, Route
+from sandbox_engine.model.environment import guest_part, host_part
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.model.state_request import BranchRequest, CheckpointRequest, ForkRequest
 from sandbox_engine.services.access import Access
@@ -99,7 +100,8 @@ class StateCalls:
         wish.check()
         branch = Branch(
             ttl_s=wish.ttl_seconds,
-            env=wish.guest_env(),
+            env=guest_part(wish.env),
+            host_env=host_part(wish.env),
             metadata=wish.metadata,
             claim_ref=wish.claim_ref,
             on_expire=wish.on_expire or "destroy",

@@ -6,9 +6,6 @@ from sandbox_engine.api.node.replies import Response, refusal
 from sandbox_engine.api.node.routes import Call, Right, Route
 
 _CALLS = (
-    ("GET", "/v1/sandboxes/*/env", Right.NODE),
-    ("PUT", "/v1/sandboxes/*/env", Right.NODE),
-    ("PATCH", "/v1/sandboxes/*/env", Right.NODE),
     ("GET", "/v1/sandboxes/*/volumes", Right.NODE),
     ("PUT", "/v1/sandboxes/*/volumes", Right.NODE),
     ("PATCH", "/v1/sandboxes/*/volumes", Right.NODE),
