@@ -42,6 +42,8 @@ class Session:
         self.busy = 0
         self.last_used = time.monotonic()
         self.lock = asyncio.Lock()
+        self.opened = asyncio.Event()
+        """Set once it is known what came of its creation."""
 
     @property
     def shown(self) -> bodies.Session:
@@ -105,7 +107,8 @@ class Sessions:
             if found is None:
                 return await self._new(principal, key, asked), True
             principal.check_template(asked.template or found.wish.template)
-            async with found.lock:  # on its way in or out: the answer is what comes of that
+            await found.opened.wait()
+            async with found.lock:  # on its way out: the answer is what comes of that
                 pass
             if self._all.get(session_id) is found and not found.closing:
                 _check_same(found, asked)
@@ -126,6 +129,8 @@ class Sessions:
             if session.machine is None:
                 self._drop(session)
             raise
+        finally:
+            session.opened.set()
 
     def _wish(self, asked: bodies.CreateSession) -> Wish:
         return Wish(

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import socket
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import msgspec
@@ -23,7 +25,7 @@ from sandbox_api.replay import Replays
 from sandbox_api.sessions import Session, Sessions
 from sandbox_api.tasks import cancel, guard
 from sandbox_engine.api.rpc.server import RpcServer
-from sandbox_engine.observe.tasks import settle
+from sandbox_engine.observe.tasks import settle, spawn
 
 from tests.engine.api.fakes import FakeStates
 from tests.engine.api.fakes import World as Rest
@@ -31,6 +33,7 @@ from tests.fakes.guest import FakeGuest
 from tests.fakes.services import OPERATOR, Services
 from tests.support.node import Answer
 
+_T = TypeVar("_T")
 LIMITED = Principal(name="limited", max_sessions=2, templates=frozenset({"base"}))
 PRINCIPALS = [Principal(name="one"), Principal(name="two"), LIMITED]
 
@@ -131,7 +134,8 @@ class Plane:
         **query: str,
     ) -> Answer:
         """One request; `bytes` go out as they are."""
-        data = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        raw = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        data = None if raw is None else io.BytesIO(raw)
         sent = ({"Authorization": f"Bearer {token}"} if token else {}) | (headers or {})
         async with self.http.request(method, path, data=data, headers=sent, params=query) as reply:
             names = {name.lower(): value for name, value in reply.headers.items()}
@@ -161,6 +165,11 @@ class Plane:
     async def state(self, session: str) -> str:
         """As its owner sees it."""
         return str((await self.call("GET", session)).json["state"])
+
+
+def begin(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+    """Start `work` beside the test."""
+    return spawn(work, name="a test's")
 
 
 def code(answer: Answer) -> str:
