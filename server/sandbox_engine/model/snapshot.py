@@ -64,6 +64,8 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     size: str = ""
     parent: str = ""
     """The checkpoint that the sandbox was branched from."""
+    promoted: str = ""
+    """The promoted template that the sandbox was claimed as."""
     content_digest: str = ""
     """Of what a template is made of."""
     labels: dict[str, str] = {}

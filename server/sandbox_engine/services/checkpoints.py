@@ -110,6 +110,7 @@ class Checkpoints:
         claim = Claim(
             net=record.net,
             size=record.size,
+            promoted=record.promoted,
             ttl_s=lease_s,
             on_expire=branch.on_expire,
             tenant=branch.tenant,

@@ -49,6 +49,8 @@ class Promotions:
     ) -> None:
         self._sandboxes, self._saver, self._hatchery = sandboxes, saver, hatchery
         self._store, self._clock = store, clock
+        self._publishing = asyncio.Lock()
+        """Whose a name is must not change between the look and the writing."""
         self.is_pooled: Callable[[Key], bool] = lambda _: False
         """Whether a configured pool has this key."""
         self.is_built: Callable[[str], bool] = lambda _: False
@@ -91,8 +93,9 @@ class Promotions:
                 tenant=tenant,
             )
             record = replace(record, net=key.net, size=key.size, content_digest=digest)
-            self._check_free(key, tenant)  # of two at once the later one replaces the first
-            await self._store.publish(draft, record)
+            async with self._publishing:
+                self._check_free(key, tenant)
+                await self._store.publish(draft, record)
         for watcher in self._sandboxes.watchers:
             watcher.copied(sandbox, Copy.PROMOTE, name)
         return record
@@ -128,8 +131,11 @@ class Promotions:
     # -- cloning -----------------------------------------------------------------
 
     def has(self, key: Key) -> bool:
-        """Whether there is one of this key."""
-        return self._store.find(_record_id(key)) is not None
+        """Whether claims of this key go on from one; where a pool has the key they do not."""
+        return self._claimable(key) is not None
+
+    def _claimable(self, key: Key) -> Record | None:
+        return None if self.is_pooled(key) else self._store.find(_record_id(key))
 
     def chosen(self, birth: Birth) -> Record | None:
         """What a create of `birth` clones; None where its name is not a promoted one.
@@ -138,7 +144,7 @@ class Promotions:
         """
         spec, claim = birth.spec, birth.claim
         if claim is not None:
-            return self._store.find(_record_id(Key(spec.template, claim.net, claim.size)))
+            return self._claimable(Key(spec.template, claim.net, claim.size))
         named = [one for one in self._store.all(Kind.TEMPLATE) if one.name == spec.template]
         if not named:
             return None

@@ -186,6 +186,7 @@ class Saver:
             net="none" if claim is None else claim.net,
             size="" if claim is None else claim.size,
             parent=sandbox.from_checkpoint,
+            promoted="" if claim is None else claim.promoted,
         )
 
     # -- going on ----------------------------------------------------------------

@@ -37,6 +37,7 @@ class PoolTargets:
     ) -> None:
         self._pools, self._sizes, self._document = pools, sizes, document
         self._config = tuple(config)
+        self._keys: set[Key] = set()
         self.owned_by_api = False
         """Whether a set put by the API is in force."""
 
@@ -49,6 +50,7 @@ class PoolTargets:
         else:
             _log.info("the pools put by the API win over the configuration file")
             targets = [self._with_warmup(wish.target()) for wish in _read(saved)]
+        self._keys = {target.key for target in targets}
         for target in targets:
             await self._apply_if_possible(target)
 
@@ -67,6 +69,7 @@ class PoolTargets:
                 raise InvalidArgument("pools", f"bad key {target.key}: {error}") from error
         self._document.save(msgspec.json.encode({"pools": wishes}))
         self.owned_by_api = True
+        self._keys = {target.key for target in targets}
         await self._retire_but([await self._apply(target) for target in targets])
 
     async def reload(self, config: Sequence[PoolConfig]) -> tuple[list[str], list[str]]:
@@ -89,6 +92,7 @@ class PoolTargets:
         if self.owned_by_api:
             self._refresh_warmups()
         elif changed:
+            self._keys = set(after)
             await self._retire_but([await self._apply_if_possible(new) for new in after.values()])
         return changed, ignored
 
@@ -99,7 +103,12 @@ class PoolTargets:
         return Key(pool.template, size=label)
 
     def holds(self, key: Key) -> bool:
-        """Whether a pool that keeps VMs warm has this key."""
+        """Whether a configured pool, or one that keeps VMs warm, has this key.
+
+        A pool configured without a size has every key of its template.
+        """
+        if not self._keys.isdisjoint({key, Key(key.template, key.net, "")}):
+            return True
         return any(pool.target and self.key(pool) == key for pool in self._pools.all())
 
     async def _retire_but(self, kept: Sequence[Pool]) -> None:

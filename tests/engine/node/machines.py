@@ -154,7 +154,14 @@ class FakeVault:
     """`ports.templates.TemplateVault`."""
 
     def __init__(self, folder: Path) -> None:
-        self.templates = {name: FakeTemplate(name, folder) for name in ("base", "other")}
+        self._folder = folder
+        self.templates: dict[str, FakeTemplate] = {}
+        for name in ("base", "other"):
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """Another template was built."""
+        self.templates[name] = FakeTemplate(name, self._folder)
 
     async def generation(self, name: str, digest: str) -> FakeTemplate:
         return await self.open(name)

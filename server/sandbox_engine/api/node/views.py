@@ -80,7 +80,7 @@ def checkpoint(claims: Claims, record: Record) -> Value:
         "id": record.id,
         "name": record.name,
         "sandbox_id": record.sandbox_id,
-        "key": key_view(Key(record.origin.template, record.net, size)),
+        "key": key_view(Key(record.promoted or record.origin.template, record.net, size)),
         "created_at": moment(record.created_at),
     }
     if record.tenant is not None:
