@@ -19,7 +19,7 @@ def main() -> None:
     """Parse places and serve."""
     parser = argparse.ArgumentParser(prog="sandbox_guest")
     parser.add_argument("--fd", type=int, required=True)
-    for place in ("library", "workspace", "cgroups", "state", "etc"):
+    for place in ("library", "workspace", "cgroups", "state", "etc", "silkd", "metadata"):
         parser.add_argument(f"--{place}", required=True)
     options = vars(parser.parse_args())
     fd = options.pop("fd")

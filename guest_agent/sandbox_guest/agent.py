@@ -7,6 +7,7 @@ from typing import Any
 
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.identity import Identity
+from sandbox_guest.metadata import Metadata
 from sandbox_guest.places import Places
 from sandbox_guest.process import Launcher
 from sandbox_guest.shells import Shells
@@ -24,6 +25,7 @@ class Agent:
     variables: Variables
     launcher: Launcher
     identity: Identity
+    metadata: Metadata
     table: Table
     shells: Shells
     workers: Workers

@@ -21,6 +21,8 @@ from sandbox_guest.places import Places
 _FILES = 1 << 19  # the agent's own limit of descriptors; what it starts gets less (spawn.c)
 _SIOCGIFFLAGS = 0x8913
 _SIOCSIFFLAGS = 0x8914
+_SIOCSIFADDR = 0x8916
+_SIOCSIFNETMASK = 0x891C
 _IFF_UP = 1
 
 
@@ -35,6 +37,7 @@ def boot(places: Places) -> None:
     # A mount of its own: a hard link can neither leave it nor reach into it.
     mount(places.workspace, places.workspace, "", MS_BIND)
     loopback_up()
+    alias_loopback(places.metadata.rpartition(":")[0])
 
 
 def hide_boot_id(places: Places) -> None:
@@ -74,3 +77,11 @@ def loopback_up() -> None:
         answer = fcntl.ioctl(sock, _SIOCGIFFLAGS, request)
         (flags,) = struct.unpack_from("h", answer, 16)
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
+
+
+def alias_loopback(address: str) -> None:
+    """Give `lo` one more address, and no network behind it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for request, value in ((_SIOCSIFADDR, address), (_SIOCSIFNETMASK, "255.255.255.255")):
+            packed = struct.pack("=H2x4s8x", socket.AF_INET, socket.inet_aton(value))
+            fcntl.ioctl(sock, request, struct.pack("16s16s8x", b"lo:imds", packed))

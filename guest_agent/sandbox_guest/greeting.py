@@ -56,6 +56,8 @@ class Guest:
         if identity is None:
             return False
         self._agent.identity.apply(identity)
+        if identity.get("machine_id") is not None:
+            self._agent.metadata.forget_tokens()
         self._agent.variables.set_own(checked_variables(identity.get("env") or {}, "env"))
         return True
 

@@ -14,6 +14,7 @@ from sandbox_guest.channel import Channel
 from sandbox_guest.greeting import Guest
 from sandbox_guest.identity import Identity
 from sandbox_guest.link import Link, find_port
+from sandbox_guest.metadata import Metadata
 from sandbox_guest.ops.server import EngineServer
 from sandbox_guest.places import Places
 from sandbox_guest.process import Launcher
@@ -53,6 +54,7 @@ async def serve(places: Places, fd: int) -> None:
         variables=variables,
         launcher=launcher,
         identity=Identity(places),
+        metadata=Metadata(places),
         table=Table(launcher),
         shells=Shells(launcher),
         workers=Workers(reaper, cgroups),
@@ -60,6 +62,7 @@ async def serve(places: Places, fd: int) -> None:
     accept = {CLIENT_PORT: ClientServer(agent).accept, ENGINE_PORT: EngineServer(agent).accept}
     channel = Channel(Link(fd), Guest(agent), accept)
     channel.start()
+    await agent.metadata.start()
     _settle_memory()
     await asyncio.get_running_loop().create_future()
 

@@ -17,6 +17,10 @@ class Places:
     """The cgroup below which every workload lives."""
     state: str = "/run/sandbox"
     etc: str = "/etc"
+    silkd: str = "/run/silkd"
+    """What the public guest protocol promises to keep there."""
+    metadata: str = "169.254.169.254:80"
+    """`host:port` of the instance metadata; empty serves none."""
 
     def start_folder(self) -> str:
         """Where a client's command starts that names no folder."""

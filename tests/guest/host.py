@@ -19,6 +19,8 @@ from sandbox_guest import events
 from sandbox_guest.framing import FrameDecoder, FrameKind, bulk_header, control, parse_control
 from sandbox_guest.mux import Mux, Role
 
+from tests.support.node import free_port
+
 CLIENT, ENGINE = 1, 2
 Json = dict[str, Any]
 
@@ -243,6 +245,7 @@ class AgentProcess:
         self.folder, self.cgroups = folder, cgroups
         self.workspace = folder / "workspace"
         self._library = library
+        self.metadata_port = free_port()
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> Host:
@@ -255,6 +258,7 @@ class AgentProcess:
         places = {
             "library": self._library, "workspace": self.workspace, "cgroups": self.cgroups,
             "state": self.folder / "state", "etc": etc,
+            "silkd": self.folder / "silkd", "metadata": f"127.0.0.1:{self.metadata_port}",
         }  # fmt: skip
         options = [f"--{name}={path}" for name, path in places.items()]
         self.process = await asyncio.create_subprocess_exec(

@@ -13,6 +13,7 @@ from sandbox_guest import fields, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
+from sandbox_guest.metadata import MAX_DOCUMENT
 from sandbox_guest.stream import Stream
 from sandbox_guest.variables import LANES
 
@@ -69,6 +70,16 @@ def configure(
         agent.variables.set_lane(lane)
     workspace = fields.optional(request, "workspace", dict)
     return DONE if workspace is None else _set_volume(agent, fields.text(workspace, "serial"))
+
+
+def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Replace the instance metadata by `document`; says whether it is served at all."""
+    document = fields.required_text(request, "document")
+    if len(document.encode()) > MAX_DOCUMENT:
+        raise fields.refuse("document", f"is over {MAX_DOCUMENT} bytes")
+    if agent.metadata.served:
+        agent.metadata.put(document)
+    return {"type": "done", "served": agent.metadata.served}
 
 
 async def _set_volume(agent: Agent, serial: str | None) -> Control:

@@ -36,6 +36,7 @@ FREE: dict[str, Operation] = {
     "sync": machine.sync,
     "clock": machine.clock,
     "configure": machine.configure,
+    "metadata": machine.metadata,
 }
 
 

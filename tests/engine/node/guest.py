@@ -129,6 +129,8 @@ class Guest(asyncio.Protocol):
         self.deaf = False
         """It ends operations that configure it without an answer."""
         self.configured = 0
+        self.metadata = ""
+        self.serves_metadata = True
         self._transport: asyncio.Transport | None = None
         self._server: asyncio.AbstractServer | None = None
 
@@ -216,6 +218,9 @@ class Guest(asyncio.Protocol):
                 self.env = env
                 self.configured += 1
                 await stream.send(type="done")
+            case {"op": "metadata", "document": document}:
+                self.metadata = document
+                await stream.send(type="done", served=self.serves_metadata)
             case {"op": "exec", "argv": ["fails", *_]}:
                 await stream.bulk(FrameKind.STDERR, b"no good\n")
                 await stream.send(type="exit", code=3)

@@ -204,7 +204,6 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 UNSERVED = [
     ("GET", "/v1/sandboxes/{id}/volumes"),
-    ("PUT", "/v1/sandboxes/{id}/instance-metadata"),
     ("GET", "/v1/volumes"),
 ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sandbox_engine.api.node.app import NodeApi
 from sandbox_engine.api.node.connection import Connection
 from sandbox_engine.api.node.environment import EnvironmentCalls
+from sandbox_engine.api.node.metadata import MetadataCalls
 from sandbox_engine.api.node.node import NodeCalls
 from sandbox_engine.api.node.previews import PreviewCalls
 from sandbox_engine.api.node.routes import Routes
@@ -29,6 +30,7 @@ from sandbox_engine.services.audit import Audit
 from sandbox_engine.services.buffered import BufferedExecs
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.environment import Environments
+from sandbox_engine.services.instance_metadata import InstanceMetadata
 from sandbox_engine.services.metrics import Metrics
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pools import Pools
@@ -153,6 +155,7 @@ class NodeDoor:
                 *EnvironmentCalls(
                     environments=environments, claims=self.claims, access=access
                 ).routes(),
+                *MetadataCalls(InstanceMetadata(sandboxes=sandboxes, claims=self.claims)).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]
