@@ -94,6 +94,7 @@ bench: setup ## measure, and put the table into README.md and results/
 codegen: setup ## write the generated code anew
 	@$(PYTHON) -m tools.codegen
 	@$(PYTHON) -m tools.diagram
+	@$(PYTHON) -m sandbox_api openapi >docs/control-plane.openapi.json
 
 .PHONY: fmt
 fmt: setup ## format, and mend what the linter can mend

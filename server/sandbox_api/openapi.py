@@ -63,7 +63,7 @@ def _operation(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": _json(named[route.body])}
     if route.raw_body:
-        found["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+        found["requestBody"] = {"content": {"application/octet-stream": {}}}
     if route.public:
         found["security"] = []
     return found
