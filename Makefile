@@ -64,6 +64,10 @@ test-snapshots: setup ## what is saved, woken, forked and branched, alone
 test-c: setup ## the C and C++ libraries' tests alone
 	@$(PYTEST) $(wildcard tests/sdk_c tests/sdk_cpp)
 
+.PHONY: test-sdks
+test-sdks: setup ## every SDK: its own tests, and the scenario they all play
+	@$(PYTEST) $(wildcard tests/conformance tests/sdk_python tests/sdk_languages tests/mcp)
+
 .PHONY: fuzz
 fuzz: setup ## fuzz the C library's session, for FUZZ_SECONDS (300)
 	@$(MAKE) -C tests/sdk_c/c FLAVOUR=fuzz CC=clang fuzz
