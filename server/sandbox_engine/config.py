@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.pool_wish import PoolTarget, bounds
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.model.workspace import MAX_TTL_S
@@ -42,7 +43,13 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     waiting: Annotated[int, Meta(ge=0, le=64)] = 1
     """VMM processes started ahead, with nothing loaded, for the next clones."""
 
+    idle_hibernate_seconds: Annotated[float, Meta(ge=0)] = 0
+    archive_after_seconds: Annotated[float, Meta(ge=0)] = 0
+    archive_delete_after_seconds: Annotated[float, Meta(ge=0)] = 0
+    """As of the node; where all three are 0 the node's hold."""
+
     def __post_init__(self) -> None:
+        _check_idle(_idle_rule(self))
         if self.warm is not None and self.warm_max is not None and self.warm_max < self.warm:
             raise ValueError("warm_max must not be below warm")
 
@@ -55,6 +62,7 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             warm_max=warm_max,
             waiting=self.waiting,
             warmup=tuple(self.warmup),
+            idle=_idle_rule(self),
         )
 
 
@@ -118,6 +126,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Children one fork may make."""
     checkpoint_ttl_hours: Annotated[float, Meta(ge=0)] = 0
     """How long a checkpoint is kept; 0 is for ever."""
+    idle_hibernate_seconds: Annotated[float, Meta(ge=0)] = 0
+    """A claim that nobody used for so long is hibernated; 0 is never."""
+    archive_after_seconds: Annotated[float, Meta(ge=0)] = 0
+    """One that nobody used for so long is archived, and so is one whose lease ends; 0 is never."""
+    archive_delete_after_seconds: Annotated[float, Meta(ge=0)] = 0
+    """How long the archive keeps one; 0 is for ever."""
     max_claims: Annotated[int, Meta(ge=0)] = 0
     """Claims the node API lets live at once; 0 leaves it to `max_sandboxes`."""
     claim_wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 60
@@ -134,6 +148,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for key in keys:
             if keys.count(key) > 1:
                 raise ValueError(f"pools names template {key[0]!r} twice")
+        _check_idle(self.idle_rule())
         for pool in self.pools:
             if pool.size:
                 _check_size(self.size_table(), pool.size)
@@ -151,9 +166,28 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if entry != "*":
                 _check_service(entry)
 
+    def idle_rule(self) -> IdleRule:
+        """What becomes of claims that are left alone, unless their pool says otherwise."""
+        return _idle_rule(self)
+
     def size_table(self) -> Sizes:
         """The sizes claims and pools may name."""
         return Sizes({name: size.size() for name, size in self.sizes.items()})
+
+
+def _idle_rule(given: PoolConfig | Config) -> IdleRule:
+    return IdleRule(
+        hibernate_s=given.idle_hibernate_seconds,
+        archive_s=given.archive_after_seconds,
+        delete_s=given.archive_delete_after_seconds,
+    )
+
+
+def _check_idle(rule: IdleRule) -> None:
+    try:
+        rule.check()
+    except InvalidArgument as error:
+        raise ValueError(f"{error.field} {error.problem}") from error
 
 
 def _check_size(table: Sizes, name: str) -> None:

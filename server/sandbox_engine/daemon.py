@@ -128,9 +128,11 @@ class _Parts:
             default_lease_s=config.default_lease_seconds,
             max_fork_count=config.max_fork_count,
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
+            idle_rule=config.idle_rule(),
         )
         self.states.promotions.is_built = lambda name: name in self.store.names()
         self.reaper = Reaper(self.sandboxes, clock)
+        self.reaper.archiver = self.states.idling
         self.recovery = Recovery(
             journal=self.journal,
             factory=self.factory,
@@ -233,6 +235,7 @@ class Daemon:
             (parts.journal.run_checkpoints(), "journal checkpoints"),
             (parts.pools.run(), "pools"),
             (parts.states.checkpoints.run(), "checkpoints' end"),
+            (parts.states.idling.run(), "idle claims"),
             (parts.workspaces.run(), "workspaces"),
         ):
             stack.push_async_callback(cancel, spawn(part, name=name))

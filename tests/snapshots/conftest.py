@@ -22,13 +22,13 @@ def free_port() -> int:
 @contextmanager
 def live_node(template: str, **config: Any) -> Iterator[Node]:
     port = free_port()
-    with engine(
-        listen=f"127.0.0.1:{port}",
-        api_token=ROOT,
-        sizes={"tiny": {"cpus": 1, "memory_mib": 256}},
-        pools=[{"template": template, "size": "tiny", "warm": 1, "waiting": 0}],
-        **config,
-    ) as made:
+    settings: dict[str, Any] = {
+        "listen": f"127.0.0.1:{port}",
+        "api_token": ROOT,
+        "sizes": {"tiny": {"cpus": 1, "memory_mib": 256}},
+        "pools": [{"template": template, "size": "tiny", "warm": 1, "waiting": 0}],
+    }
+    with engine(**settings | config) as made:
         yield Node(made, port)
 
 

@@ -31,6 +31,9 @@ class State(enum.Enum):
     HIBERNATED = "hibernated"
     """Saved durably; it has no process and no memory."""
     WAKING = "waking"
+    ARCHIVED = "archived"
+    """Hibernated, and its lease is over: the store keeps it for its retention."""
+    UNARCHIVING = "unarchiving"
     BOOTING = "booting"
     """It failed, and starts again from its own disk."""
     FAILED = "failed"
@@ -49,6 +52,7 @@ class Input(enum.Enum):
     SAVE = "save"
     """Copy its state: for a fork, a checkpoint, a template."""
     HIBERNATE = "hibernate"
+    ARCHIVE = "archive"
     WAKE = "wake"
     DONE = "done"
     """The step under way succeeded."""
@@ -99,6 +103,13 @@ TABLE: dict[tuple[State, Input], State] = {
     (S.WAKING, On.DONE): S.RUNNING,
     (S.WAKING, On.STEP_FAILED): S.HIBERNATED,
     (S.WAKING, On.DESTROY): S.DESTROYING,
+    (S.HIBERNATED, On.ARCHIVE): S.ARCHIVED,
+    (S.ARCHIVED, On.HIBERNATE): S.ARCHIVED,  # it sleeps already
+    (S.ARCHIVED, On.WAKE): S.UNARCHIVING,
+    (S.ARCHIVED, On.DESTROY): S.DESTROYING,
+    (S.UNARCHIVING, On.DONE): S.RUNNING,
+    (S.UNARCHIVING, On.STEP_FAILED): S.ARCHIVED,
+    (S.UNARCHIVING, On.DESTROY): S.DESTROYING,
     (S.FAILED, On.WAKE): S.BOOTING,
     (S.BOOTING, On.DONE): S.RUNNING,
     (S.BOOTING, On.STEP_FAILED): S.FAILED,

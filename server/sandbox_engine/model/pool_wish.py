@@ -6,6 +6,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.claim_request import check_net
+from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
 from sandbox_engine.model.template import check_name
 
@@ -40,7 +41,7 @@ class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     def target(self) -> PoolTarget:
         """Defaults filled in: 4 warm only where neither bound is given."""
         warm, warm_max = bounds(self.warm, self.warm_max)
-        return PoolTarget(key=self.key, warm=warm, warm_max=warm_max)
+        return PoolTarget(key=self.key, warm=warm, warm_max=warm_max, idle=self.idle)
 
     def check(self) -> None:
         """Raise `InvalidArgument`, naming the field."""
@@ -50,7 +51,7 @@ class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
             if getattr(self, name) is not UNSET:
                 raise InvalidArgument(name, "belongs to the configuration file")
         self._check_bounds()
-        self._check_idle()
+        self.idle.check()
         if self.key.net == "egress":
             raise InvalidArgument("net", "this node has no egress attachment")
 
@@ -61,14 +62,14 @@ class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
         if self.warm_max is not None and self.warm_max < (self.warm or 0):
             raise InvalidArgument("warm_max", "must not be below warm")
 
-    def _check_idle(self) -> None:
-        idle, after = self.idle_hibernate_seconds, self.archive_after_seconds
-        if min(idle, after, self.archive_delete_after_seconds) < 0:
-            raise InvalidArgument("idle_hibernate_seconds", "no duration may be negative")
-        if after and after <= idle:
-            raise InvalidArgument("archive_after_seconds", "must be above idle_hibernate_seconds")
-        if idle or after or self.archive_delete_after_seconds:
-            raise InvalidArgument("idle_hibernate_seconds", "this node does not hibernate yet")
+    @property
+    def idle(self) -> IdleRule:
+        """What becomes of its claims that are left alone."""
+        return IdleRule(
+            hibernate_s=self.idle_hibernate_seconds,
+            archive_s=self.archive_after_seconds,
+            delete_s=self.archive_delete_after_seconds,
+        )
 
 
 class PoolTarget(Struct, frozen=True, kw_only=True):
@@ -79,6 +80,7 @@ class PoolTarget(Struct, frozen=True, kw_only=True):
     warm_max: int
     waiting: int = 1
     warmup: tuple[str, ...] = ()
+    idle: IdleRule = IdleRule()
 
 
 def bounds(warm: int | None, warm_max: int | None) -> tuple[int, int]:

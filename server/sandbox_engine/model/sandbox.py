@@ -18,6 +18,8 @@ MAX_ENV_BYTES = 64 << 10
 MAX_POOL_WAIT_MS = 600_000
 MAX_LEASE_S = 24 * 3600
 DEFAULT_LEASE_S = 300
+FOREVER = 253_402_300_799.0
+"""The deadline of what is kept without an end: the last second of the year 9999."""
 _SESSION_KEY = re.compile(r"[\x20-\x7e]{1,127}\Z")
 
 

@@ -23,6 +23,9 @@ class Event(enum.Enum):
     FORK = "fork"
     CHECKPOINT = "checkpoint"
     PROMOTE = "promote"
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    ARCHIVE_DELETE = "archive_delete"
     VMM_RESTART = "vmm_restart"
     VMM_EXIT = "vmm_exit"
     VMM_FAILED = "vmm_failed"
@@ -59,6 +62,7 @@ def usage_line(
 ) -> bytes:
     """The line of one event."""
     claimed = event is Event.CLAIM
+    owned = event in (Event.CLAIM, Event.ARCHIVE, Event.UNARCHIVE, Event.ARCHIVE_DELETE)
     tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
     entry = Entry(
         t=timestamp(at),
@@ -66,7 +70,7 @@ def usage_line(
         id=sandbox.id,
         vm=sandbox.vm,
         key=key_of(sandbox).digest() if claimed else "",
-        tenant=tenant if claimed else "",
+        tenant=tenant if owned else "",
         ref=ref,
         children=children,
     )

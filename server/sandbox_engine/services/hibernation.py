@@ -7,11 +7,13 @@ table: a use of a hibernating or hibernated sandbox waits for it and wakes it.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from sandbox_engine.errors import StateConflict
+from sandbox_engine.errors import EngineError, StateConflict
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.machine import Input, State
-from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.sandbox import FOREVER, Sandbox
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.snapshots import SnapshotStore
@@ -20,6 +22,9 @@ from sandbox_engine.services.live import Live
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.saving import Saver, origin_of
 from sandbox_engine.services.vms import Vm, VmFactory
+from sandbox_engine.services.watching import Shelf
+
+NODE = Caller(name="node")
 
 
 class Hibernation:
@@ -37,6 +42,8 @@ class Hibernation:
         self._sandboxes, self._saver = sandboxes, saver
         self._store, self._factory, self._clock = store, factory, clock
         sandboxes.waker = self._wake_one
+        self.check_unarchive: Callable[[Claim | None], None] = lambda _: None
+        """Raises for a claim that may not leave the archive again."""
 
     async def hibernate(self, caller: Caller, sandbox_id: str) -> Sandbox:
         """Save it durably, then end its VM.  Idempotent; joins one under way.
@@ -50,6 +57,11 @@ class Hibernation:
         if self._sandboxes.advance(live, Input.HIBERNATE) is State.HIBERNATING:
             await self._sandboxes.run_step(live, self._hibernate(live), "hibernate")
         return live.sandbox
+
+    async def hibernate_idle(self, live: Live) -> None:
+        """Hibernate one that nobody uses, unless somebody began to meanwhile."""
+        if live.sandbox.state is State.RUNNING and live.idle.idle_s() > 0:
+            await self.hibernate(NODE, live.sandbox.id)
 
     async def _hibernate(self, live: Live) -> None:
         async with self._sandboxes.finishing(live):
@@ -74,21 +86,54 @@ class Hibernation:
         return live.sandbox
 
     async def _wake_one(self, live: Live) -> None:
-        if self._sandboxes.advance(live, Input.WAKE) is State.WAKING:
+        if live.sandbox.state is State.ARCHIVED:
+            self.check_unarchive(live.sandbox.claim)
+        if self._sandboxes.advance(live, Input.WAKE) in (State.WAKING, State.UNARCHIVING):
             await self._sandboxes.run_step(live, self._wake(live), "wake")
+
+    async def archive(self, live: Live, keep_s: float) -> None:
+        """Leave it to the store for `keep_s`, 0 for ever; one that runs is put to sleep first.
+
+        Raises as `hibernate` and `Sandboxes.resume`; then its lease is as it was.
+        """
+        live.archiving = True
+        try:
+            if live.sandbox.state is State.PAUSED:
+                await self._sandboxes.resume(NODE, live.sandbox.id)
+            if live.sandbox.state is not State.HIBERNATED:
+                await self.hibernate(NODE, live.sandbox.id)
+            sandbox = live.sandbox
+            before = sandbox.deadline
+            sandbox.deadline = self._clock.now() + keep_s if keep_s else FOREVER
+            try:
+                self._sandboxes.advance(live, Input.ARCHIVE)
+            except EngineError:
+                sandbox.deadline = before
+                raise
+        finally:
+            live.archiving = False
+        self._sandboxes.on_lease()
+        for watcher in self._sandboxes.watchers:
+            watcher.shelved(sandbox, Shelf.ARCHIVE)
 
     async def _wake(self, live: Live) -> None:
         began = time.monotonic()
-        sandbox = live.sandbox
+        sandbox, state, deadline = live.sandbox, live.sandbox.state, live.sandbox.deadline
         async with self._sandboxes.finishing(live):
             with self._saver.opened(sandbox.id) as saved:
                 identity = vms.same_identity(sandbox.spec.env)
                 vm = await self._saver.restored(
                     saved.origin, saved.files, sandbox_id=sandbox.id, identity=identity
                 )
-            await self._take(live, vm, State.WAKING)
+            await self._take(live, vm, state)
+            if state is State.UNARCHIVING and sandbox.claim is not None:
+                sandbox.deadline = self._clock.now() + sandbox.claim.ttl_s
+        if sandbox.deadline != deadline:
+            self._sandboxes.on_lease()
         self._store.remove(sandbox.id)
         for watcher in self._sandboxes.watchers:
+            if state is State.UNARCHIVING:
+                watcher.shelved(sandbox, Shelf.UNARCHIVE)
             watcher.woke(sandbox, time.monotonic() - began)
 
     async def _boot(self, live: Live) -> None:

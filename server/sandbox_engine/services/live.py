@@ -36,7 +36,7 @@ class Birth(Struct, frozen=True, kw_only=True):
 class Live:
     """A sandbox and its VM, in memory."""
 
-    __slots__ = ("gone", "held", "idle", "sandbox", "work")
+    __slots__ = ("archiving", "gone", "held", "idle", "sandbox", "work")
 
     def __init__(self, sandbox: Sandbox, vm: Vm | None, idle: IdleClock) -> None:
         self.sandbox, self.idle = sandbox, idle
@@ -44,6 +44,8 @@ class Live:
         """Its VM; None while it is hibernated."""
         self.work: asyncio.Task[None] | None = None
         """The step that it is in, or was in last."""
+        self.archiving = False
+        """Its lease ended, and it is on its way into the archive."""
         self.gone = asyncio.Event()
         """Set once it is destroyed and nothing of it is left."""
 

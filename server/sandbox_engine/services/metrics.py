@@ -15,9 +15,12 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.targets import PoolTargets
-from sandbox_engine.services.watching import Copy, End
+from sandbox_engine.services.watching import Copy, End, Shelf
 
-STEPS = ("hibernates", "wakes", "forks", "checkpoints", "promotes", "vmm_restarts")
+STEPS = (
+    "hibernates", "wakes", "forks", "checkpoints", "promotes", "archives", "unarchives",
+    "archive_deletes", "vmm_restarts",
+)  # fmt: skip
 _POOL = ("template", "net", "size")
 
 
@@ -55,6 +58,10 @@ class Metrics(Collector):
         """See `Watcher`."""
         self._steps["wakes"] += 1
         self._wake_seconds += took_s
+
+    def shelved(self, sandbox: Sandbox, shelf: Shelf) -> None:  # noqa: ARG002 - of the protocol
+        """See `Watcher`."""
+        self._steps[f"{shelf.value}s"] += 1
 
     def restarted(self, sandbox: Sandbox) -> None:  # noqa: ARG002 - of the protocol
         """See `Watcher`."""
@@ -110,7 +117,7 @@ class Metrics(Collector):
         yield from (warm, target, hits, misses, failures)
 
     def _state_families(self) -> Iterator[Metric]:
-        claimed = failed = hibernated = 0
+        claimed = failed = hibernated = archived = 0
         tenants: Counter[str] = Counter()
         for sandbox in self._claims.all():
             claimed += 1
@@ -118,10 +125,11 @@ class Metrics(Collector):
                 tenants[sandbox.claim.tenant] += 1
             failed += sandbox.state is State.FAILED
             hibernated += sandbox.state is State.HIBERNATED
+            archived += sandbox.state is State.ARCHIVED
         for name, words, value in (
             ("claimed", "live claims", claimed),
             ("hibernated", "claims whose VM is hibernated", hibernated),
-            ("archived", "claims in the store", 0),
+            ("archived", "claims in the store", archived),
             ("failed", "claims whose VM died", failed),
             ("draining", "1 while the node takes no claims", int(self._admission.draining)),
         ):

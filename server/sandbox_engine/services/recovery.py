@@ -23,7 +23,8 @@ from sandbox_engine.services.vms import Vm, VmFactory
 from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
-_ASLEEP = (State.HIBERNATED, State.WAKING)
+_ARCHIVED = (State.ARCHIVED, State.UNARCHIVING)
+_ASLEEP = (State.HIBERNATED, State.WAKING, *_ARCHIVED)
 
 
 def _sessions(sandboxes: list[Sandbox]) -> list[tuple[str, str]]:
@@ -89,7 +90,9 @@ class Recovery:
         saved = self._store.find(sandbox.id)
         if saved is None or sandbox.session is not None:
             return False
-        sandbox.state, sandbox.layers = State.HIBERNATED, saved.origin.layers
+        archived = sandbox.state in _ARCHIVED
+        sandbox.state = State.ARCHIVED if archived else State.HIBERNATED
+        sandbox.layers = saved.origin.layers
         self._journal.sandbox_put(sandbox)
         self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim)
         self._sandboxes.track(sandbox, None)
@@ -97,7 +100,7 @@ class Recovery:
 
     def _forget_states(self) -> None:
         """Saved states of sandboxes that are gone or awake, and what nobody holds."""
-        asleep = {one.id for one in self._journal.sandboxes() if one.state is State.HIBERNATED}
+        asleep = {one.id for one in self._journal.sandboxes() if one.state in _ASLEEP}
         for record in self._store.all(Kind.HIBERNATION):
             if record.id not in asleep:
                 self._store.remove(record.id)

@@ -37,10 +37,11 @@ from sandbox_engine.services.vms import DISK, Vm
 from sandbox_engine.services.watching import Watcher
 
 _log = structlog.get_logger(__name__)
-_ASLEEP = (State.HIBERNATING, State.HIBERNATED, State.WAKING)
+_STILL = (State.HIBERNATED, State.ARCHIVED)
+_ASLEEP = (State.HIBERNATING, *_STILL, State.WAKING, State.UNARCHIVING)
 _NEED_ALL_DISKS = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
 """A saved state holds no workspace: that would go on changing without it."""
-_BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE)
+_BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE, Input.ARCHIVE)
 
 
 class Registry:
@@ -135,7 +136,7 @@ class Registry:
         """
         live = self.find(caller, sandbox_id)
         while live.sandbox.state in _ASLEEP:
-            if live.sandbox.state is State.HIBERNATED:
+            if live.sandbox.state in _STILL:
                 await self.waker(live)
             else:
                 await self.joined(live)
@@ -209,6 +210,10 @@ class Registry:
         _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=vm.name)
 
     # -- leases ------------------------------------------------------------------
+
+    def all_live(self) -> list[Live]:
+        """Every sandbox with its VM, oldest first."""
+        return list(self._live.values())
 
     def expired(self, now: float) -> list[Live]:
         """Sandboxes whose lease has ended."""

@@ -50,7 +50,7 @@ from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
-from sandbox_engine.services.watching import End
+from sandbox_engine.services.watching import End, Shelf
 from sandbox_engine.services.workspaces import Workspaces
 
 _log = structlog.get_logger(__name__)
@@ -275,8 +275,10 @@ class Sandboxes(Registry):
         sandbox = live.sandbox
         if sandbox.deadline is None:
             raise StateConflict(have="held by a session", given="renew")
-        if sandbox.state in (State.DESTROYING, State.DESTROYED):
+        if sandbox.state in (State.DESTROYING, State.DESTROYED, State.ARCHIVED, State.UNARCHIVING):
             raise StateConflict(have=sandbox.state.value, given="renew")
+        if live.archiving:
+            raise StateConflict(have="being archived", given="renew")
         lease_s = lease_length(ttl_s, self._default_lease_s)
         before = sandbox.deadline, sandbox.claim
         sandbox.deadline = self._clock.now() + lease_s
@@ -306,9 +308,12 @@ class Sandboxes(Registry):
         place given free at once, and only then is taken apart; the call does not wait.
         """
         first = live.sandbox.state is not State.DESTROYING
+        archived = live.sandbox.state in (State.ARCHIVED, State.UNARCHIVING)
         self.advance(live, Input.DESTROY)
         if first:
             for watcher in self.watchers:
+                if archived:
+                    watcher.shelved(live.sandbox, Shelf.DELETE)
                 watcher.ended(live.sandbox, end)
             # A workspace is waited for by its session's next sandbox.
             if self.release_delay_s and live.sandbox.spec.session_key is None:

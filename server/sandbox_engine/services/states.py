@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.journal import Journal
 from sandbox_engine.ports.snapshots import SnapshotStore
@@ -11,6 +12,7 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.checkpoints import Checkpoints
 from sandbox_engine.services.forks import Forks, Hatchery
 from sandbox_engine.services.hibernation import Hibernation
+from sandbox_engine.services.idling import Idling
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.sandboxes import Sandboxes
@@ -36,6 +38,7 @@ class States:
         default_lease_s: int,
         max_fork_count: int,
         checkpoint_ttl_s: float,
+        idle_rule: IdleRule,
     ) -> None:
         saver = Saver(
             sandboxes=sandboxes,
@@ -56,6 +59,7 @@ class States:
         self.hibernation = Hibernation(
             sandboxes=sandboxes, saver=saver, store=store, factory=factory, clock=clock
         )
+        self.idling = Idling(sandboxes, self.hibernation, idle_rule)
         self.forks = Forks(
             sandboxes=sandboxes,
             saver=saver,

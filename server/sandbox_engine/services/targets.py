@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from sandbox_engine.config import PoolConfig
 from sandbox_engine.errors import EngineError, InvalidArgument, TemplateNotFound
+from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.pool_wish import PoolTarget, PoolWish, check_wishes
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.ports.ledger import Document
@@ -37,7 +38,8 @@ class PoolTargets:
     ) -> None:
         self._pools, self._sizes, self._document = pools, sizes, document
         self._config = tuple(config)
-        self._keys: set[Key] = set()
+        self._rules: dict[Key, IdleRule] = {}
+        """Of every configured pool."""
         self.owned_by_api = False
         """Whether a set put by the API is in force."""
 
@@ -50,7 +52,7 @@ class PoolTargets:
         else:
             _log.info("the pools put by the API win over the configuration file")
             targets = [self._with_warmup(wish.target()) for wish in _read(saved)]
-        self._keys = {target.key for target in targets}
+        self._rules = {target.key: target.idle for target in targets}
         for target in targets:
             await self._apply_if_possible(target)
 
@@ -69,7 +71,7 @@ class PoolTargets:
                 raise InvalidArgument("pools", f"bad key {target.key}: {error}") from error
         self._document.save(msgspec.json.encode({"pools": wishes}))
         self.owned_by_api = True
-        self._keys = {target.key for target in targets}
+        self._rules = {target.key: target.idle for target in targets}
         await self._retire_but([await self._apply(target) for target in targets])
 
     async def reload(self, config: Sequence[PoolConfig]) -> tuple[list[str], list[str]]:
@@ -92,7 +94,7 @@ class PoolTargets:
         if self.owned_by_api:
             self._refresh_warmups()
         elif changed:
-            self._keys = set(after)
+            self._rules = {key: target.idle for key, target in after.items()}
             await self._retire_but([await self._apply_if_possible(new) for new in after.values()])
         return changed, ignored
 
@@ -102,12 +104,19 @@ class PoolTargets:
         label = pool.label or ("" if size is None else self._sizes.name_of(size))
         return Key(pool.template, size=label)
 
+    def idle_rule(self, key: Key, default: IdleRule) -> IdleRule:
+        """What becomes of claims of a key: its pool's rule, or where that says nothing another."""
+        for one in (key, Key(key.template, key.net, "")):
+            if rule := self._rules.get(one):
+                return rule
+        return default
+
     def holds(self, key: Key) -> bool:
         """Whether a configured pool, or one that keeps VMs warm, has this key.
 
         A pool configured without a size has every key of its template.
         """
-        if not self._keys.isdisjoint({key, Key(key.template, key.net, "")}):
+        if not self._rules.keys().isdisjoint({key, Key(key.template, key.net, "")}):
             return True
         return any(pool.target and self.key(pool) == key for pool in self._pools.all())
 
@@ -159,8 +168,8 @@ class PoolTargets:
                     pool.warmup = tuple(entry.warmup)
 
 
-def _numbers(target: PoolTarget | None) -> tuple[int, int, int] | None:
-    return None if target is None else (target.warm, target.warm_max, target.waiting)
+def _numbers(target: PoolTarget | None) -> tuple[int, int, int, IdleRule] | None:
+    return None if target is None else (target.warm, target.warm_max, target.waiting, target.idle)
 
 
 def _read(saved: bytes) -> list[PoolWish]:

@@ -6,7 +6,7 @@ from sandbox_engine.model.sandbox import Created, Sandbox
 from sandbox_engine.model.usage import Event, usage_line
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.ledger import Ledger
-from sandbox_engine.services.watching import Copy, End
+from sandbox_engine.services.watching import Copy, End, Shelf
 
 _ENDS = {End.RELEASE: Event.RELEASE, End.REAP: Event.REAP}
 
@@ -32,6 +32,10 @@ class Usage:
     def woke(self, sandbox: Sandbox, took_s: float) -> None:  # noqa: ARG002 - of the protocol
         """It runs again."""
         self._write(Event.WAKE, sandbox)
+
+    def shelved(self, sandbox: Sandbox, shelf: Shelf) -> None:
+        """The archive has it, or has it no more."""
+        self._write(Event(shelf.value), sandbox)
 
     def restarted(self, sandbox: Sandbox) -> None:
         """It runs again, from its disk."""

@@ -17,6 +17,14 @@ class End(enum.Enum):
     """Its lease or its session ended."""
 
 
+class Shelf(enum.Enum):
+    """What the archive did with a sandbox."""
+
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    DELETE = "archive_delete"
+
+
 class Copy(enum.Enum):
     """What became of a copied state."""
 
@@ -42,6 +50,9 @@ class Watcher(Protocol):
 
     def woke(self, sandbox: Sandbox, took_s: float) -> None:
         """A hibernated sandbox runs again."""
+
+    def shelved(self, sandbox: Sandbox, shelf: Shelf) -> None:
+        """A sandbox went into the archive, or left it, or is deleted from it."""
 
     def restarted(self, sandbox: Sandbox) -> None:
         """A failed sandbox runs again, from its disk."""

@@ -12,6 +12,7 @@ INPUTS = {
     "resume": Input.RESUME,
     "save": Input.SAVE,
     "sleep": Input.HIBERNATE,
+    "store": Input.ARCHIVE,
     "wake": Input.WAKE,
     "done": Input.DONE,
     "fail": Input.STEP_FAILED,
@@ -20,19 +21,21 @@ INPUTS = {
 }
 # A dot is a refusal.
 ROWS = """
-state use pause resume save sleep wake done fail died end
-running running pausing running saving hibernating running . . failed destroying
-pausing . . . . . . paused running failed destroying
-paused . paused resuming . . . . . failed destroying
-resuming . . . . . . running paused failed destroying
-saving saving . saving . . saving running running failed destroying
-hibernating . . . . . . hibernated running failed destroying
-hibernated . . . hibernated hibernated waking . . . destroying
-waking . . . . . . running hibernated . destroying
-booting . . . . . . running failed . destroying
-failed . . . . . booting failed failed failed destroying
-destroying . . . . . . destroyed destroying destroying destroying
-destroyed . . . . . . . . . .
+state use pause resume save sleep store wake done fail died end
+running running pausing running saving hibernating . running . . failed destroying
+pausing . . . . . . . paused running failed destroying
+paused . paused resuming . . . . . . failed destroying
+resuming . . . . . . . running paused failed destroying
+saving saving . saving . . . saving running running failed destroying
+hibernating . . . . . . . hibernated running failed destroying
+hibernated . . . hibernated hibernated archived waking . . . destroying
+waking . . . . . . . running hibernated . destroying
+archived . . . . archived . unarchiving . . . destroying
+unarchiving . . . . . . . running archived . destroying
+booting . . . . . . . running failed . destroying
+failed . . . . . . booting failed failed failed destroying
+destroying . . . . . . . destroyed destroying destroying destroying
+destroyed . . . . . . . . . . .
 """
 _HEAD, *_LINES = (line.split() for line in ROWS.strip().splitlines())
 CASES = [

@@ -169,7 +169,6 @@ ROWS = {
     "pools with archive not above idle": pools(
         400, "archive_after_seconds", idle_hibernate_seconds=9, archive_after_seconds=9
     ),
-    "pools that would hibernate": pools(400, "hibernate", idle_hibernate_seconds=9),
     "pools named twice": Row("PUT /v1/pools", {"pools": [TINY, TINY]}, 400, "named twice"),
     "pools of the egress lane": pools(400, "egress attachment", net="egress"),
     **{

@@ -170,8 +170,10 @@ class World(Node):
             default_lease_s=config.default_lease_seconds,
             max_fork_count=config.max_fork_count,
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
+            idle_rule=config.idle_rule(),
         )
         self.reaper = Reaper(self.sandboxes, self.clock)
+        self.reaper.archiver = self.states.idling
         self.usage = LineFile(data / "usage.jsonl")
         self.door = NodeDoor(
             config=config,
@@ -248,6 +250,14 @@ class World(Node):
     async def look_at_leases(self) -> None:
         """Have the reaper look at the clock, which was moved."""
         self.sandboxes.on_lease()
+
+    def look_at_idlers(self) -> None:
+        """Have the sweep for idle claims look at the clock."""
+
+        async def look() -> None:
+            self.states.idling.sweep()
+
+        self.call(look())
 
     def open_connections(self) -> int:
         """Clients connected now."""

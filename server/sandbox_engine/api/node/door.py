@@ -127,6 +127,10 @@ class NodeDoor:
             node=node, view=view, targets=self.targets, metrics=metrics, reload=self.reload
         )
         states.promotions.is_pooled = self.targets.holds
+        states.idling.runs_out = self.tenants.is_removed
+        states.hibernation.check_unarchive = self.tenants.check_extends
+        node_rule = config.idle_rule()
+        states.idling.rule_of = lambda one: self.targets.idle_rule(self.claims.key(one), node_rule)
         environments = Environments(
             sandboxes=sandboxes,
             audit=self._audit,

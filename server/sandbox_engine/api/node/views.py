@@ -59,6 +59,7 @@ def row(claims: Claims, sandbox: Sandbox) -> Value:
     claim = sandbox.claim
     restarted = sandbox.restarted_at
     optional: Value = {
+        "archived": sandbox.state is State.ARCHIVED,
         "tenant": claim.tenant if claim is not None else None,
         "from_checkpoint": sandbox.from_checkpoint,
         "restarts": sandbox.restarts,
@@ -98,7 +99,7 @@ def stats(status: SandboxStatus, now: float) -> Value:
         "mem_total_bytes": sandbox.memory_mib << 20,
         "mem_used_bytes": status.memory_rss_bytes,
         "mem_used_measured": measured,
-        "hibernated": sandbox.state is State.HIBERNATED,
+        "hibernated": sandbox.state in (State.HIBERNATED, State.ARCHIVED),
         "measured_at": moment(now),
     }
 
@@ -144,7 +145,7 @@ class NodeView:
             "templates": self._templates(),
             "claimed": len(states),
             "hibernated": states.count(State.HIBERNATED),
-            "archived": 0,
+            "archived": states.count(State.ARCHIVED),
         }
         if failed := states.count(State.FAILED):
             view["failed"] = failed
