@@ -20,6 +20,7 @@ import pytest
 
 from tests.docs.conftest import Block, blocks, documents
 from tests.support.engine import Engine
+from tests.support.node import free_port
 
 pytestmark = pytest.mark.vm
 PROGRAMS = [block for page in documents() for block in blocks(page, "python run")]
@@ -59,7 +60,7 @@ class Shell:
         raise AssertionError(f"the shell ended at: {command}")
 
     def close(self) -> None:
-        self._process.communicate("exit\n", timeout=60)
+        self._process.communicate("kill $(jobs -p) 2>/dev/null; wait; exit\n", timeout=60)
 
 
 def environment(engine: Engine) -> dict[str, str]:
@@ -70,6 +71,7 @@ def environment(engine: Engine) -> dict[str, str]:
         "SANDBOX_GRPC_SOCKET": str(engine.grpc_socket),
         "NODE": f"http://{engine.config['listen']}",
         "TOKEN": engine.config["api_token"],
+        "API": f"127.0.0.1:{free_port()}",
     }
 
 
