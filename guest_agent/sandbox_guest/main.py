@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import time
 
-from sandbox_guest import boot
+from sandbox_guest import boot, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.channel import Channel
@@ -37,6 +38,8 @@ def pid_1(places: Places) -> None:
     boot.boot(places)
     Identity(places).prepare()
     boot.hide_boot_id(places)
+    with contextlib.suppress(OSError):  # known before any clone asks
+        volume.find(volume.WORKSPACE_DISK)
     asyncio.run(serve(places, _open_port()))
 
 

@@ -7,6 +7,7 @@ what was there before shows again once the volume is gone.
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import time
 from pathlib import Path
@@ -16,13 +17,20 @@ from sandbox_guest.linux import MS_NODEV, MS_NOSUID, mount, unmount
 
 OPTIONS = "noinit_itable,discard,errors=remount-ro"
 """Inode tables are holes of a sparse file: nobody needs to write zeros there."""
+WORKSPACE_DISK = "sandbox-workspace"
+"""Serial number of the disk that waits for a session's volume."""
 BUSY_S = 2.0
 """How long processes that were killed may take to let go of it."""
 _TRY_S = 0.005
 
 
+@functools.lru_cache
 def find(serial: str, devices: Path = Path("/sys/block")) -> str:
-    """The block device of this serial number.  Raises `OSError` where there is none."""
+    """The block device of this serial number.  Raises `OSError` where there is none.
+
+    Disks that are there from boot on keep their names, so the answer is kept too; each
+    question goes to the VMM, which takes milliseconds.
+    """
     for entry in sorted(devices.iterdir()):
         try:
             found = (entry / "serial").read_text().strip()

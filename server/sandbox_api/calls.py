@@ -35,6 +35,7 @@ class Call:
         self.request, self.principal, self.route = request, principal, route
         self.session_id = session_id
         self.body = b""
+        self._query: dict[str, str] | None = None
 
     def decoded(self, kind: type[Any]) -> Any:
         """The JSON body as a `kind`.  Raises 400."""
@@ -42,6 +43,11 @@ class Call:
 
     def query(self) -> dict[str, str]:
         """The query, each name known and given once.  Raises 400."""
+        if self._query is None:
+            self._query = self._parsed()
+        return self._query
+
+    def _parsed(self) -> dict[str, str]:
         text = self.request.rel_url.raw_query_string
         try:
             pairs = urllib.parse.parse_qsl(text, keep_blank_values=True, errors="strict")

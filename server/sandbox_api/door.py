@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import struct
 from typing import cast
@@ -112,7 +113,8 @@ class Door(web.Server):
         self._api, self.tokens = api, tokens
         self._max_connections, self._max_sessions = max_connections, max_sessions
         self.open: set[Connection] = set()
-        self._routes = [(route.pattern(), route) for route in ROUTES]
+        paths = sorted({route.path for route in ROUTES}, key=len, reverse=True)
+        self._routes = [(path.partition("{")[0], *_of(path)) for path in paths]
 
     def __call__(self) -> RequestHandler:
         """A protocol for a new connection."""
@@ -137,23 +139,24 @@ class Door(web.Server):
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = cast(Connection, request.protocol)
         connection.served = True
-        matching = [
-            (route, found)
-            for pattern, route in self._routes
-            if (found := pattern.fullmatch(request.path)) is not None
-        ]
-        public = any(route.public for route, _ in matching)
-        principal = None if public else self._principal(connection, request)
-        if not matching:
-            raise ApiError(404, "not_found", "no such endpoint")
-        for route, found in matching:
+        session_id, routes = self._endpoints(request.path)
+        public = any(route.public for route in routes)
+        principal = NOBODY if public else self._principal(connection, request)
+        for route in routes:
             if route.method == request.method:
-                session_id = found.groupdict().get("id", "")
-                call = Call(request, principal or NOBODY, route, session_id)
-                return await self._do(call)
-        allowed = ", ".join(sorted(route.method for route, _ in matching))
+                return await self._do(Call(request, principal, route, session_id))
+        if not routes:
+            raise ApiError(404, "not_found", "no such endpoint")
+        allowed = ", ".join(sorted(route.method for route in routes))
         error = ApiError(405, "method_not_allowed", f"use {allowed}")
         return _answer(error, headers={"Allow": allowed}, close=not request.content.at_eof())
+
+    def _endpoints(self, path: str) -> tuple[str, list[Route]]:
+        """The session that a path names, and what is there; nothing where nothing is."""
+        for prefix, pattern, routes in self._routes:
+            if path.startswith(prefix) and (found := pattern.fullmatch(path)) is not None:
+                return found.groupdict().get("id", ""), routes
+        return "", []
 
     async def _do(self, call: Call) -> web.StreamResponse:
         if call.session_id:
@@ -185,6 +188,12 @@ class Door(web.Server):
             raise ApiError(408, "timeout", f"the body took more than {BODY_S:g} s") from None
         except asyncio.IncompleteReadError as error:
             raise ApiError.invalid("the body ended early") from error
+
+
+def _of(path: str) -> tuple[re.Pattern[str], list[Route]]:
+    """What requests for a path look like, and the endpoints there."""
+    routes = [route for route in ROUTES if route.path == path]
+    return routes[0].pattern(), routes
 
 
 def _answer(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import uvloop
 
-from tests.bench import clones, doors, node
+from tests.bench import clones, control_plane, doors, node
 from tests.bench.c_inspect import figures as c_inspect
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
@@ -29,6 +29,7 @@ def main() -> None:
     rows, (ping_s, channel_bytes_s) = uvloop.run(_clones())
     rows += doors.rows()
     rows += c_inspect.rows()
+    rows += control_plane.rows()
     rows += node.rows(ping_s, channel_bytes_s)
     text = f"{host_facts()}\n\n{table(rows)}\n"
     print(text)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Coroutine
-from typing import Any
 
 import sandbox_guest
 from sandbox_guest import fields, volume
@@ -54,9 +52,7 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
     return DONE
 
 
-def configure(
-    agent: Agent, _stream: Stream, request: Control
-) -> Control | Coroutine[Any, Any, Control]:
+def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
     """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, and
     `workspace`, the volume there: `{"serial"}` of its disk, or `{}` for none.
     """
@@ -69,7 +65,9 @@ def configure(
             raise fields.refuse("lane", f"must be one of {', '.join(LANES)}")
         agent.variables.set_lane(lane)
     workspace = fields.optional(request, "workspace", dict)
-    return DONE if workspace is None else _set_volume(agent, fields.text(workspace, "serial"))
+    if workspace is not None:
+        _set_volume(agent, fields.text(workspace, "serial"))
+    return DONE
 
 
 def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:
@@ -82,11 +80,11 @@ def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:
     return {"type": "done", "served": agent.metadata.served}
 
 
-async def _set_volume(agent: Agent, serial: str | None) -> Control:
-    """In a thread: a journal may have to be played back, or a process let go."""
-    target = agent.places.workspace
+def _set_volume(agent: Agent, serial: str | None) -> None:
+    """Not in a thread: a clone's first one costs ten times what mounting does, and nothing else
+    runs yet, or any more.  The engine hands over no volume whose journal must be played back.
+    """
     if serial is None:
-        await asyncio.to_thread(volume.detach, target, agent.cgroups)
+        volume.detach(agent.places.workspace, agent.cgroups)
     else:
-        await asyncio.to_thread(volume.attach, serial, target)
-    return DONE
+        volume.attach(serial, agent.places.workspace)
