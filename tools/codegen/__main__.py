@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.codegen import c_messages, c_reference
+from tools.codegen import blocking, c_messages, c_reference
 from tools.codegen.buf import ROOT, buf
 from tools.codegen.outputs import differences, publish, stale
 
@@ -35,6 +35,10 @@ def generate(into: Path) -> bool:
     source.mkdir(parents=True)
     for name, text in c_messages.generate(c_messages.load()).items():
         (source / name).write_text(text)
+    client = into / blocking.OUTPUT.relative_to(ROOT)
+    client.mkdir(parents=True, exist_ok=True)
+    for name, text in blocking.generate().items():
+        (client / name).write_text(text)
     page = into / c_reference.PAGE.relative_to(ROOT)
     page.parent.mkdir()
     page.write_text(c_reference.render(c_reference.HEADER.read_text()))

@@ -1,0 +1,1 @@
+"""The client for `asyncio`: the source that `sandbox_sdk._sync` is generated from."""

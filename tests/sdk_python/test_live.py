@@ -1,0 +1,104 @@
+"""What only a real guest can show: terminals, trees, saved states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sandbox_sdk import AsyncClient, Client, Sandbox, SandboxState, Stdout, TerminalSize, errors
+
+from tests.support.engine import Engine
+
+pytestmark = pytest.mark.vm
+
+
+@pytest.fixture(scope="module")
+def client(shared_engine: Engine) -> Iterator[Client]:
+    with Client(shared_engine.grpc_socket) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def sandbox(client: Client) -> Iterator[Sandbox]:
+    with client.create("base", ttl_s=600, pool_wait_s=120, env={"MADE": "once"}) as made:
+        yield made
+
+
+def test_a_terminal_takes_a_size_input_and_signals(sandbox: Sandbox) -> None:
+    script = "stty size; read line; stty size; echo got $line"
+    seen = ""
+    with sandbox.exec(script, terminal=TerminalSize(91, 17)) as command:
+        for event in command:
+            if isinstance(event, Stdout):
+                seen += event.text
+                if seen == "17 91\r\n":
+                    command.resize(TerminalSize(100, 30))
+                    command.write("hello\n")
+    assert "30 100" in seen
+    assert "got hello" in seen
+    with sandbox.exec("echo up; exec sleep 1000") as command:
+        for event in command:
+            if isinstance(event, Stdout):
+                command.signal()
+    assert command.exited is not None
+    assert command.exited.signal == 15
+
+
+def test_a_tree_goes_in_and_comes_back(sandbox: Sandbox, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "deep/er").mkdir(parents=True)
+    (tree / "deep/er/data").write_bytes(bytes(range(256)) * 4096)
+    (tree / "deep/link").symlink_to("er/data")
+    sandbox.files.upload_tree(tree, "/workspace/a tree")
+    sums = sandbox.run("cd '/workspace/a tree' && cmp deep/link deep/er/data && wc -c deep/link")
+    assert sums.check().stdout_text.split()[0] == str(256 * 4096)
+    sandbox.files.download_tree("/workspace/a tree", tmp_path / "back")
+    assert (tmp_path / "back/deep/link").read_bytes() == bytes(range(256)) * 4096
+    sandbox.run("ln -s /etc/passwd '/workspace/a tree/out'").check()
+    with pytest.raises(errors.UnsafeTree):
+        sandbox.files.download_tree("/workspace/a tree", tmp_path / "second")
+    with pytest.raises(errors.CommandFailed):
+        sandbox.files.download_tree("/workspace/missing", tmp_path / "third")
+
+
+def test_files_are_listed_described_and_removed(sandbox: Sandbox) -> None:
+    files = sandbox.files
+    assert files.write("/workspace/f/one", "grün") == 5
+    with pytest.raises(errors.PathExists):
+        files.write("/workspace/f/one", "x", exclusive=True)
+    files.write("/workspace/f/one", " more", append=True)
+    assert files.read_text("/workspace/f/one") == "grün more"
+    assert files.read("/workspace/f/one", offset=6, max_bytes=3) == b"mor"
+    assert [entry.name for entry in files.list("/workspace/f")] == ["one"]
+    assert files.stat("/workspace/f/one").size == 10
+    files.remove("/workspace/f", recursive=True)
+    with pytest.raises(errors.PathNotFound):
+        files.stat("/workspace/f")
+    with pytest.raises(errors.PathDenied):
+        files.read("/etc/shadow")
+
+
+def test_the_environment_and_the_listing(client: Client, sandbox: Sandbox) -> None:
+    assert sandbox.run("echo $MADE $HERE", env={"HERE": "too"}).stdout == b"once too\n"
+    assert sandbox.id in {info.id for info in client.list()}
+    assert "base" in {template.name for template in client.templates()}
+
+
+async def test_states_are_saved_branched_and_woken(shared_engine: Engine) -> None:
+    async with (
+        AsyncClient(shared_engine.grpc_socket) as client,
+        await client.create("base", ttl_s=600, pool_wait_s=120) as sandbox,
+    ):
+        (await sandbox.run("echo before >/workspace/x")).check()
+        checkpoint = await sandbox.checkpoint("a name")
+        assert checkpoint.sandbox_id == sandbox.id
+        (await sandbox.run("echo after >/workspace/x")).check()
+        async with await client.branch(checkpoint.id, ttl_s=600) as branch:
+            assert branch.info.from_checkpoint == checkpoint.id
+            assert await branch.files.read("/workspace/x") == b"before\n"
+        assert [one.id async for one in client.checkpoints(sandbox.id)] == [checkpoint.id]
+        await client.delete_checkpoint(checkpoint.id)
+        assert (await sandbox.hibernate()).state is SandboxState.HIBERNATED
+        assert (await sandbox.wake()).state is SandboxState.RUNNING
+        assert await sandbox.files.read("/workspace/x") == b"after\n"
