@@ -90,6 +90,10 @@ test-node-rest: setup conformance-at-hand ## tenants, previews, environment, met
 	  $(wildcard tests/guest/test_metadata.py tests/guest/test_environment.py tests/guest/test_volumes.py) \
 	  tests/system/node/test_public_client.py::test_the_rest_of_one_node
 
+.PHONY: test-broker
+test-broker: setup ## the egress broker alone
+	@$(PYTEST) tests/broker
+
 .PHONY: bench
 bench: setup ## measure, and put the table into README.md and results/
 	@$(PYTHON) -m tests.bench
