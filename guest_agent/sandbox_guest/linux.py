@@ -8,6 +8,7 @@ import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
+MS_RDONLY = 1
 MS_NOSUID = 2
 MS_NODEV = 4
 MS_NOEXEC = 8

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from sandbox_guest.cgroups import Cgroups
-from sandbox_guest.linux import MS_NODEV, MS_NOSUID, mount, unmount
+from sandbox_guest.linux import MS_NODEV, MS_NOSUID, MS_RDONLY, mount, unmount
 
 OPTIONS = "noinit_itable,discard,errors=remount-ro"
 """Inode tables are holes of a sparse file: nobody needs to write zeros there."""
@@ -21,6 +21,8 @@ WORKSPACE_DISK = "sandbox-workspace"
 """Serial number of the disk that waits for a session's volume."""
 BUSY_S = 2.0
 """How long processes that were killed may take to let go of it."""
+SETTLE_S = 2.0
+"""How long a disk may take to appear (seed "volumes")."""
 _TRY_S = 0.005
 
 
@@ -49,6 +51,28 @@ def attach(serial: str, target: str) -> None:
     lost_and_found = Path(target, "lost+found")
     if lost_and_found.is_dir() and not any(lost_and_found.iterdir()):
         lost_and_found.rmdir()  # a fresh volume is an empty folder
+
+
+def mount_plugged(serial: str, target: str, *, writable: bool) -> None:
+    """Mount a disk that was plugged in just now.  Raises `OSError`."""
+    device = settled(serial)
+    Path(target).mkdir(parents=True, exist_ok=True)
+    flags = MS_NOSUID | MS_NODEV | (0 if writable else MS_RDONLY)
+    mount(device, target, "ext4", flags, "discard,errors=remount-ro" if writable else "")
+
+
+def settled(serial: str) -> str:
+    """The device of this serial number, once the kernel has made its node.  Raises `OSError`."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        try:
+            device = find(serial)
+            if Path(device).is_block_device():
+                return device
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_TRY_S)
 
 
 def detach(target: str, cgroups: Cgroups) -> None:

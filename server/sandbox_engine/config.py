@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -19,6 +20,7 @@ from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.pool_wish import PoolTarget, bounds
 from sandbox_engine.model.size import Key, Size, Sizes
+from sandbox_engine.model.volume import Entry
 from sandbox_engine.model.workspace import MAX_TTL_S
 
 WORKSPACE_MAX_TTL = "SANDBOX_WORKSPACE_MAX_TTL"
@@ -63,6 +65,27 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             waiting=self.waiting,
             warmup=tuple(self.warmup),
             idle=_idle_rule(self),
+        )
+
+
+class VolumeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of `volumes`: a filesystem image that claims may ask for by name."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,19}$")]
+    """Also the disk's serial number in the guest, of which there are 20 bytes."""
+    path: Annotated[str, Meta(pattern=r"^/")]
+    """A raw ext4 image."""
+    writable: bool = False
+    tenants: list[str] | None = None
+    """Tenants that may use it; absent is all of them."""
+
+    def entry(self) -> Entry:
+        """As the rules know it."""
+        return Entry(
+            name=self.name,
+            path=self.path,
+            writable=self.writable,
+            tenants=None if self.tenants is None else tuple(self.tenants),
         )
 
 
@@ -138,16 +161,18 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long a claim waits for a VM when none is warm, before it is told to try again."""
     release_delay_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0
     """How long a released VM stands still before it is taken apart."""
+    volumes: list[VolumeConfig] = []
+    """The catalog of volumes."""
     sizes: dict[str, SizeConfig] = {}
     """Added to, or instead of, the standard sizes small to 2xlarge."""
     audit_log: bool | str = False
     """A file that gets a line for every guest call relayed; true is `audit.jsonl` in `data_dir`."""
 
     def __post_init__(self) -> None:
-        keys = [(pool.template, pool.net, pool.size) for pool in self.pools]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise ValueError(f"pools names template {key[0]!r} twice")
+        _check_once(
+            "pools", [(pool.template, pool.net, pool.size) for pool in self.pools], "template "
+        )
+        _check_once("volumes", [volume.name for volume in self.volumes])
         _check_idle(self.idle_rule())
         for pool in self.pools:
             if pool.size:
@@ -188,6 +213,13 @@ def _check_idle(rule: IdleRule) -> None:
         rule.check()
     except InvalidArgument as error:
         raise ValueError(f"{error.field} {error.problem}") from error
+
+
+def _check_once(field: str, names: Sequence[Any], what: str = "") -> None:
+    for name in names:
+        if names.count(name) > 1:
+            shown = name if isinstance(name, str) else name[0]
+            raise ValueError(f"{field} names {what}{shown!r} twice")
 
 
 def _check_size(table: Sizes, name: str) -> None:

@@ -43,8 +43,10 @@ from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.states import States
 from sandbox_engine.services.templates import Templates
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.services.volumes import Volumes
 from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
+from sandbox_engine.storage.volumes import FileImages
 from sandbox_engine.storage.workspaces import Images
 from sandbox_engine.templates.bake import sweep_work
 from sandbox_engine.templates.child import ChildBuilder
@@ -194,6 +196,7 @@ class _Parts:
             usage=self.usage,
             open_audit=lambda setting: _audit_file(data, setting),
             saved_pools=FileDocument(data / "pools.json"),
+            volumes=Volumes((one.entry() for one in config.volumes), FileImages()),
             saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
         )

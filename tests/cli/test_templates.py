@@ -114,11 +114,12 @@ def test_build_in_json_is_an_event_a_line(cli: Cli, grpc_daemon: Serve) -> None:
             id="tar",
         ),
         pytest.param(
-            ["--from", "dir:rootfs", "--warmup", "sh -c 'echo hi'", "--force"],
+            ["--from", "dir:rootfs", "--warmup", "sh -c 'echo hi'", "--force", "--volumes"],
             pb.BuildTemplateRequest(
                 source=pb.TemplateSource(directory=str(Path.cwd() / "rootfs")),
                 warmup=["sh", "-c", "echo hi"],
                 force=True,
+                volumes=True,
             ),
             id="a relative directory is named absolutely",
         ),

@@ -137,6 +137,9 @@ class FakeMachine:
         await self._reach("attach_disk")
         self.process.disks[serial] = os.fstat(fd).st_ino
 
+    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+        raise AssertionError("these tests have no volumes")
+
     async def kill(self) -> None:
         if self._driver.cut_off:
             return

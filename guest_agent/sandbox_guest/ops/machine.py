@@ -80,6 +80,22 @@ def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:
     return {"type": "done", "served": agent.metadata.served}
 
 
+async def mount_volumes(_agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Mount catalog volumes, which appear in a moment: `{serial, mount, writable}` each."""
+    for each in fields.optional(request, "volumes", list) or []:
+        serial, target = fields.required_text(each, "serial"), fields.required_text(each, "mount")
+        writable = fields.flag(each, "writable")
+        await asyncio.to_thread(volume.mount_plugged, serial, target, writable=writable)
+    return DONE
+
+
+async def unmount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """End the workload and unmount `mounts`; what cannot be unmounted is an error."""
+    for target in fields.optional(request, "mounts", list) or []:
+        await asyncio.to_thread(volume.detach, target, agent.cgroups)
+    return DONE
+
+
 def _set_volume(agent: Agent, serial: str | None) -> None:
     """Not in a thread: a clone's first one costs ten times what mounting does, and nothing else
     runs yet, or any more.  The engine hands over no volume whose journal must be played back.

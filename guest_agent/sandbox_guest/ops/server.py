@@ -37,6 +37,8 @@ FREE: dict[str, Operation] = {
     "clock": machine.clock,
     "configure": machine.configure,
     "metadata": machine.metadata,
+    "mount_volumes": machine.mount_volumes,
+    "unmount_volumes": machine.unmount_volumes,
 }
 
 

@@ -47,6 +47,7 @@ def template() -> None:
 @click.option("--vcpus", metavar="N", type=click.IntRange(1), help="Virtual CPUs.")
 @click.option("--disk", metavar="MiB", type=click.IntRange(1), help="Size of the root disk.")
 @click.option("--warmup", metavar="ARGV", help="Command run in the guest before its snapshot.")
+@click.option("--volumes", is_flag=True, help="Its machines take catalog volumes.")
 @click.option("--force", is_flag=True, help="Build again where the same build exists.")
 @options.over_grpc
 def build(
@@ -58,6 +59,7 @@ def build(
     vcpus: int | None,
     disk: int | None,
     warmup: str | None,
+    volumes: bool,
     force: bool,
     grpc_socket: str,
     output: str,
@@ -77,6 +79,7 @@ def build(
         vcpu_count=vcpus or 0,
         disk_mib=disk or 0,
         warmup=_words(warmup),
+        volumes=volumes,
         force=force,
     )
     with interruptible(), connected(grpc_socket) as channel:

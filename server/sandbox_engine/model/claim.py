@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sandbox_engine.model.environment import EnvEntry
+from sandbox_engine.model.volume import Grant
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -20,6 +21,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     host_env: dict[str, EnvEntry] = {}
     """Variables that never enter the guest: the egress proxy's alone."""
+    volumes: tuple[Grant, ...] = ()
     egress_class: str = ""
     """The class its tenant had when it was made; it keeps that one."""
     promoted: str = ""

@@ -16,25 +16,14 @@ from sandbox_engine.model.environment import EnvEntry, check_environment
 from sandbox_engine.model.exec import MAX_ARGV_BYTES
 from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
 from sandbox_engine.model.template import check_name
+from sandbox_engine.model.volume import VolumeWish, check_volumes
 
 MAX_METADATA = 16
 MAX_METADATA_BYTES = 4096
 MAX_METADATA_KEY = 128
 MAX_REF = 512
-MAX_VOLUMES = 8
 NETS = ("none", "egress")
-_VOLUME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}\Z")
-_SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin"}
-_SYSTEM |= {"sys", "usr"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-class VolumeWish(Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of `volumes`."""
-
-    name: str
-    mount: str = ""
-    mode: str = ""
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -146,39 +135,3 @@ def check_metadata(metadata: dict[str, str]) -> None:
         raise InvalidArgument(
             "metadata", f"{size} bytes as JSON; the limit is {MAX_METADATA_BYTES}"
         )
-
-
-def check_volumes(volumes: list[VolumeWish], *, attach_only: bool) -> None:
-    """Names, modes and mounts that could be served by some catalog."""
-    if attach_only and not volumes:
-        raise InvalidArgument("volumes_attach_only", "needs volumes")
-    if len(volumes) > MAX_VOLUMES:
-        raise InvalidArgument("volumes", f"{len(volumes)} entries; the limit is {MAX_VOLUMES}")
-    names: set[str] = set()
-    mounts: list[str] = []
-    for wish in volumes:
-        if not _VOLUME.match(wish.name) or wish.name in names:
-            raise InvalidArgument("volumes", f"{wish.name!r} is no volume's name, or named twice")
-        names.add(wish.name)
-        if wish.mode not in ("", "ro", "rw"):
-            raise InvalidArgument("volumes", f"{wish.name}: mode must be ro or rw")
-        if attach_only and wish.mount:
-            raise InvalidArgument("volumes", f"{wish.name}: volumes_attach_only excludes a mount")
-        mounts.append(check_mount(wish.mount or f"/volumes/{wish.name}"))
-    _check_apart(mounts)
-
-
-def check_mount(mount: str) -> str:
-    """Absolute, clean and outside the guest's system; `mount` itself.  Raises."""
-    parts = mount.split("/")
-    if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]):
-        raise InvalidArgument("volumes", f"mount {mount!r} is not an absolute, clean path")
-    if parts[1] in _SYSTEM or _CONTROL.search(mount):
-        raise InvalidArgument("volumes", f"mount {mount!r} lies in the guest's system")
-    return mount
-
-
-def _check_apart(mounts: list[str]) -> None:
-    for mount in mounts:
-        if sum(other == mount or other.startswith(mount + "/") for other in mounts) > 1:
-            raise InvalidArgument("volumes", f"mount {mount!r} is used twice, or holds another")

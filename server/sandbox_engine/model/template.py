@@ -113,6 +113,8 @@ class BuildRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     disk_mib: int = 1024
     warmup: tuple[str, ...] = ()
     """Program and arguments run in the guest before the snapshot; empty runs nothing."""
+    volumes: bool = False
+    """Its machines have slots into which catalog volumes are plugged while they run."""
     force: bool = False
     """Build again, from fresh packages, where a template of the same inputs exists."""
 
@@ -205,6 +207,8 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     include: tuple[str, ...]
     warmup: tuple[str, ...]
+    volumes: bool = False
+    """Whether its machines have slots for catalog volumes."""
     inputs: str
     """Digest of everything it was made from: equal inputs need no second build."""
     created_at: datetime

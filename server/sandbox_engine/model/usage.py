@@ -42,6 +42,8 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tenant: str = ""
     ref: str = ""
     children: int = 0
+    volumes: tuple[str, ...] = ()
+    volumes_rw: tuple[str, ...] = ()
 
 
 def timestamp(at: float) -> str:
@@ -64,6 +66,7 @@ def usage_line(
     claimed = event is Event.CLAIM
     owned = event in (Event.CLAIM, Event.ARCHIVE, Event.UNARCHIVE, Event.ARCHIVE_DELETE)
     tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
+    volumes = sandbox.claim.volumes if claimed and sandbox.claim is not None else ()
     entry = Entry(
         t=timestamp(at),
         ev=event,
@@ -73,5 +76,7 @@ def usage_line(
         tenant=tenant if owned else "",
         ref=ref,
         children=children,
+        volumes=tuple(grant.name for grant in volumes),
+        volumes_rw=tuple(grant.name for grant in volumes if grant.writable),
     )
     return msgspec.json.encode(entry)

@@ -25,6 +25,11 @@ template is bound to (`vmm/qemu/argv.py` `LAYOUT`).
 """
 
 
+VOLUME_SLOTS = 8
+SERIAL_BYTES = 20
+"""Longest serial number of a virtio disk."""
+
+
 class Snapshot(Struct, frozen=True, kw_only=True):
     """Verified contents to restore: descriptors, so that no later change on disk matters.
 
@@ -61,6 +66,8 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
     """Frozen qcow2 overlays between the two, the lowest first, read-only."""
     memory_file: Path | None = None
     """Baking: RAM is this file, shared, so that what the guest writes is the template."""
+    slots: bool = False
+    """Whether it has `VOLUME_SLOTS` into which disks are plugged (`Machine.plug_disk`)."""
     snapshot: Snapshot | None = None
     """Restoring: `start()` loads it.  None is a cold boot."""
 
@@ -135,6 +142,14 @@ class Machine(Protocol):
 
         Once for each, on a machine that runs or is about to; the guest then mounts it
         without noticing a new device.  The descriptor stays the caller's.
+        """
+
+    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+        """Put a new disk of this serial number, with this raw image, into a free slot.
+
+        The guest finds it within some tenths of a second.  A `read_only` one refuses writes
+        in the guest and here, and shares the image with other readers; another one has the
+        image for itself.  The descriptor stays the caller's.
         """
 
     async def kill(self) -> None:

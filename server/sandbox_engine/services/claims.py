@@ -73,8 +73,6 @@ class Claims:
         """
         request.check()
         key, size = request.key, self.sizes.get(request.key.size)
-        if request.volumes:
-            raise InvalidArgument("volumes", f"unknown volume {request.volumes[0].name!r}")
         if request.require_promoted and not self._sandboxes.promoted.has(key):
             raise InvalidArgument("template", f"no promoted template {key.template!r}")
         claim = Claim(
@@ -83,6 +81,11 @@ class Claims:
             ttl_s=lease_length(request.ttl_seconds, self._default_lease_s),
             on_expire=request.on_expire or "destroy",
             tenant=party.tenant,
+            volumes=self._sandboxes.volumes.grants(
+                request.volumes,
+                tenant=party.tenant,
+                mounted=not request.volumes_attach_only,
+            ),
             host_env=host_part(request.env),
             egress_class=self._tenants.egress_class(party.tenant),
         )

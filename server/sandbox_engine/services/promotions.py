@@ -158,6 +158,8 @@ class Promotions:
         Raises `SnapshotNotFound`, `SnapshotCorrupt`, and as `Hatchery.hatch`.
         """
         claim = birth.claim
+        if claim is not None and claim.volumes:
+            raise InvalidArgument("volumes", "a promoted template takes none")
         if birth.spec.session_key is not None:
             raise InvalidArgument("session_key", "a promoted template takes no workspace")
         if claim is not None:

@@ -82,6 +82,7 @@ class Recovery:
             _log.info("sandbox adopted", sandbox=sandbox.id, state=sandbox.state.value)
         for name in await self._factory.clear(kept):
             _log.info("leftover removed", vm=name)
+        self._sandboxes.volumes.recover(self._journal.sandboxes())
         self._workspaces.recover(_sessions(self._journal.sandboxes()))
         self._forget_states()
 

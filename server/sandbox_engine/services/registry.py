@@ -40,7 +40,7 @@ _log = structlog.get_logger(__name__)
 _STILL = (State.HIBERNATED, State.ARCHIVED)
 _ASLEEP = (State.HIBERNATING, *_STILL, State.WAKING, State.UNARCHIVING)
 _NEED_ALL_DISKS = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
-"""A saved state holds no workspace: that would go on changing without it."""
+"""A saved state holds no workspace and no volume: those would go on changing without it."""
 _BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE, Input.ARCHIVE)
 
 
@@ -188,8 +188,8 @@ class Registry:
         after = step(before, given)
         if after is before:
             return after
-        if given in _NEED_ALL_DISKS and live.sandbox.spec.session_key is not None:
-            raise StateConflict(have="given a workspace", given=given.value)
+        if given in _NEED_ALL_DISKS and (disk := others_disk(live.sandbox)):
+            raise StateConflict(have=f"given {disk}", given=given.value)
         live.sandbox.state = after
         try:
             self._journal.sandbox_put(live.sandbox)
@@ -232,6 +232,13 @@ class Registry:
             for live in self._live.values()
             if live.sandbox.deadline is not None and live.sandbox.state is not State.DESTROYING
         )
+
+
+def others_disk(sandbox: Sandbox) -> str:
+    """What it has that is not its own alone, in words; nothing for most."""
+    if sandbox.spec.session_key is not None:
+        return "a workspace"
+    return "volumes" if sandbox.claim is not None and sandbox.claim.volumes else ""
 
 
 async def _no_waker(live: Live) -> None:

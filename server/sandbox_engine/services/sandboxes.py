@@ -47,9 +47,10 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.live import Birth, Live, NothingPromoted, Promoted, check_fit
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
-from sandbox_engine.services.registry import Registry
+from sandbox_engine.services.registry import Registry, others_disk
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
+from sandbox_engine.services.volumes import Volumes
 from sandbox_engine.services.watching import End, Shelf
 from sandbox_engine.services.workspaces import Workspaces
 
@@ -87,6 +88,8 @@ class Sandboxes(Registry):
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
         self._hurry = asyncio.Event()
         self.promoted: Promoted = NothingPromoted()
+        self.volumes = Volumes((), None)
+        """The catalog; empty until a node has one."""
 
     # -- create ------------------------------------------------------------------
 
@@ -137,7 +140,10 @@ class Sandboxes(Registry):
         self._admission.enter(caller, claim=claim)
         vm: Vm | None = None
         workspace: Workspace | None = None
+        held = False
         try:
+            self.volumes.hold(claim)
+            held = True
             workspace = await self._workspaces.acquire_for(caller, spec)
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
             pool = self._pools.find(spec.template, size) or await self._pools.of(
@@ -149,26 +155,33 @@ class Sandboxes(Registry):
                 vm = await self._wait_for_vm(pool, spec)
             if workspace is not None:
                 await self._workspaces.attach(workspace, vm)
+            await self.volumes.attach(claim, vm)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim)
+            holds = claim if held else None
             if vm is not None and workspace is None and isinstance(error, InvalidArgument):
                 pool.give_back(vm)  # the request was wrong, the VM is not
+                self._give_back(None, holds)
             elif vm is not None:
-                spawn(self._undo(vm, workspace), name=f"undo create {vm.name}")
-            elif workspace is not None:
-                self._workspaces.release(workspace.owner, workspace.key)
+                spawn(self._undo(vm, workspace, holds), name=f"undo create {vm.name}")
+            else:
+                self._give_back(workspace, holds)
             raise
         created.tier = tier
         for watcher in self.watchers:
             watcher.created(created, time.monotonic() - began)
         return created
 
-    async def _undo(self, vm: Vm, workspace: Workspace | None) -> None:
-        """A workspace is free again only when the VM that may have it is gone."""
+    async def _undo(self, vm: Vm, workspace: Workspace | None, holds: Claim | None) -> None:
+        """A disk is free again only when the VM that may have it is gone."""
         await self._factory.destroy(vm)
+        self._give_back(workspace, holds)
+
+    def _give_back(self, workspace: Workspace | None, holds: Claim | None) -> None:
         if workspace is not None:
             self._workspaces.release(workspace.owner, workspace.key)
+        self.volumes.release(holds, clean=False)
 
     async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
         template = await self._pools.verified(spec.template)
@@ -315,8 +328,8 @@ class Sandboxes(Registry):
                 if archived:
                     watcher.shelved(live.sandbox, Shelf.DELETE)
                 watcher.ended(live.sandbox, end)
-            # A workspace is waited for by its session's next sandbox.
-            if self.release_delay_s and live.sandbox.spec.session_key is None:
+            # A workspace or a volume is waited for, as by its session's next sandbox.
+            if self.release_delay_s and not others_disk(live.sandbox):
                 await self._leave_standing(live)
                 return
             spawn(self._end(live), name=f"destroy {live.sandbox.id}")
@@ -356,10 +369,13 @@ class Sandboxes(Registry):
 
     async def _stop_vm(self, live: Live) -> None:
         """End the VM, its workspace unmounted before and free after."""
+        clean = False
         if live.held is not None:
             await self._workspaces.detach(live.sandbox, live.held)
+            clean = await self.volumes.unmount(live.sandbox, live.held)
             await self._factory.stop(live.held)
         self._workspaces.release(live.sandbox.owner, live.sandbox.spec.session_key)
+        self.volumes.release(live.sandbox.claim, clean=clean)
 
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox

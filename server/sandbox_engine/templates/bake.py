@@ -54,6 +54,7 @@ class Guest(Struct, frozen=True, kw_only=True):
     initramfs: Path
     agent_disk: Path
     warmup: tuple[str, ...]
+    volumes: bool = False
     uid: int
     gid: int
 
@@ -115,6 +116,7 @@ async def _launch(guest: Guest, folder: Path, driver: MachineDriver) -> Machine:
         disk=folder / ROOTFS,
         disk_format="raw",
         memory_file=folder / MEMORY,
+        slots=guest.volumes,
     )
     try:
         return await driver.launch(spec)

@@ -162,6 +162,7 @@ class Builder:
                 initramfs=parts.initramfs,
                 agent_disk=parts.agent_disk,
                 warmup=request.warmup,
+                volumes=request.volumes,
                 uid=machines.uid,
                 gid=machines.gid,
             )
@@ -201,6 +202,7 @@ class Builder:
             source=request.source,
             include=_sorted(request.include),
             warmup=request.warmup,
+            volumes=request.volumes,
             inputs=inputs,
             created_at=datetime.now(UTC),
         )
@@ -220,6 +222,7 @@ def _inputs(request: BuildRequest, parts: _Parts, driver: MachineDriver) -> str:
         request.vcpus,
         request.disk_mib,
         request.warmup,
+        request.volumes,
         parts.kernel.release,
         parts.kernel.package,
         parts.kernel_digest,

@@ -20,7 +20,15 @@ from sandbox_engine.templates.work import publish, work_folder
 
 BUSYBOX = Path("/bin/busybox")
 INIT = Path(__file__).with_name("init.sh")
-MODULES = ("virtio_mmio", "virtio_blk", "virtio_console", "virtio-rng", "virtio_net", "overlay")
+MODULES = (
+    "virtio_mmio",
+    "virtio_pci",
+    "virtio_blk",
+    "virtio_console",
+    "virtio-rng",
+    "virtio_net",
+    "overlay",
+)
 """What a guest may need; the kernel package has them as modules, ext4 is built in."""
 FOLDERS = ("bin", "dev", "modules", "proc", "root", "sys")
 

@@ -131,6 +131,9 @@ class Guest(asyncio.Protocol):
         self.configured = 0
         self.metadata = ""
         self.serves_metadata = True
+        self.asked: list[Frame] = []
+        """What the engine asked about volumes."""
+        self.fails: set[str] = set()
         self._transport: asyncio.Transport | None = None
         self._server: asyncio.AbstractServer | None = None
 
@@ -217,6 +220,13 @@ class Guest(asyncio.Protocol):
                     return
                 self.env = env
                 self.configured += 1
+                await stream.send(type="done")
+            case {"op": "mount_volumes" | "unmount_volumes" as op}:
+                assert frame is not None
+                self.asked.append({key: frame[key] for key in frame if key != "v"})
+                if op in self.fails:
+                    await stream.send(type="error", status=4, message="no such device")
+                    return
                 await stream.send(type="done")
             case {"op": "metadata", "document": document}:
                 self.metadata = document

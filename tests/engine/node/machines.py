@@ -28,6 +28,7 @@ class FakeMachine:
         self.guest = Guest()
         self.paused = False
         self.memory = b"memory"
+        self.plugged: dict[int, tuple[str, bool]] = {}
         self._callbacks: list[Callable[[], None]] = []
 
     def when_exited(self, callback: Callable[[], None]) -> None:
@@ -62,6 +63,11 @@ class FakeMachine:
 
     async def attach_disk(self, serial: str, fd: int) -> None:
         pass
+
+    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+        if self._driver.broken:
+            raise VmmError(self._driver.broken)
+        self.plugged[slot] = (serial, read_only)
 
     async def kill(self) -> None:
         self.die()
@@ -142,6 +148,7 @@ class FakeTemplate:
             source="none",
             include=(),
             warmup=(),
+            volumes=name == "base",
             inputs="",
             created_at=datetime(2026, 1, 1, tzinfo=UTC),
         )

@@ -13,8 +13,9 @@ from sandbox_engine.config import Config, PoolConfig, SizeConfig
 from sandbox_engine.errors import InvalidArgument, SandboxNotFound, Unauthenticated
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.journal.ledger import FileDocument
-from sandbox_engine.model.claim_request import check_mount, metadata_filter
+from sandbox_engine.model.claim_request import metadata_filter
 from sandbox_engine.model.size import Key, Size, Sizes
+from sandbox_engine.model.volume import check_mount
 from sandbox_engine.services.access import Access
 from sandbox_engine.services.audit import Audit
 from sandbox_engine.services.idle import IdleClock

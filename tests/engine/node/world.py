@@ -36,8 +36,10 @@ from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.states import States
 from sandbox_engine.services.vms import VmFactory, VmUids
+from sandbox_engine.services.volumes import Volumes
 from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
+from sandbox_engine.storage.volumes import FileImages
 from sandbox_engine.templates.pins import Pins
 
 from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
@@ -195,6 +197,7 @@ class World(Node):
             usage=self.usage,
             open_audit=lambda setting: LineFile(data / "audit.jsonl") if setting else None,
             saved_pools=FileDocument(data / "pools.json"),
+            volumes=Volumes((one.entry() for one in config.volumes), FileImages()),
             saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
         )

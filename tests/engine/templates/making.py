@@ -154,6 +154,9 @@ class FakeMachine:
     async def attach_disk(self, serial: str, fd: int) -> None:
         raise AssertionError("a bake has no session")
 
+    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+        raise AssertionError("a bake has no volumes")
+
     async def freeze_disk(self, disk: Path) -> None:
         raise AssertionError("a bake's disk is the template's")
 

@@ -19,6 +19,7 @@ from sandbox_engine.api.node.templates import TemplateCalls
 from sandbox_engine.api.node.tenants import TenantCalls
 from sandbox_engine.api.node.unserved import unserved
 from sandbox_engine.api.node.views import NodeView
+from sandbox_engine.api.node.volumes import VolumeCalls
 from sandbox_engine.api.preview.server import PreviewServer
 from sandbox_engine.config import Config
 from sandbox_engine.ids import TokenMint
@@ -42,6 +43,7 @@ from sandbox_engine.services.states import States
 from sandbox_engine.services.targets import PoolTargets
 from sandbox_engine.services.tenants import Tenants
 from sandbox_engine.services.usage import Usage
+from sandbox_engine.services.volumes import Volumes
 
 OpenAudit = Callable[[bool | str], Ledger | None]
 """Opens the audit log that the setting names; none for False."""
@@ -69,6 +71,7 @@ class NodeDoor:
         saved_pools: Document,
         saved_tenants: Document,
         states: States,
+        volumes: Volumes,
     ) -> None:
         self._sandboxes, self._admission = sandboxes, admission
         self._open_audit = open_audit
@@ -107,6 +110,7 @@ class NodeDoor:
             audit=self._audit,
         )
         self._previews = PreviewServer(previews)
+        sandboxes.volumes = volumes
         claim_calls = ClaimCalls(
             claims=self.claims,
             execs=BufferedExecs(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
@@ -160,6 +164,7 @@ class NodeDoor:
                     environments=environments, claims=self.claims, access=access
                 ).routes(),
                 *MetadataCalls(InstanceMetadata(sandboxes=sandboxes, claims=self.claims)).routes(),
+                *VolumeCalls(volumes).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]

@@ -9,7 +9,6 @@ _CALLS = (
     ("GET", "/v1/sandboxes/*/volumes", Right.NODE),
     ("PUT", "/v1/sandboxes/*/volumes", Right.NODE),
     ("PATCH", "/v1/sandboxes/*/volumes", Right.NODE),
-    ("GET", "/v1/volumes", Right.NODE),
     ("GET", "/v1/checkpoints/*/blob", Right.ROOT),
 )
 

@@ -33,7 +33,7 @@ def granted(created: Created, owner_addr: str) -> Value:
     """The answer to a claim."""
     sandbox = created.sandbox
     assert sandbox.deadline is not None  # a claim is held by a lease
-    view = {"id": sandbox.id, "token": created.token, "deadline": moment(sandbox.deadline)}
+    view: Value = {"id": sandbox.id, "token": created.token, "deadline": moment(sandbox.deadline)}
     if owner_addr:
         view["owner_addr"] = owner_addr
     view["net_route"] = "none"
@@ -41,7 +41,20 @@ def granted(created: Created, owner_addr: str) -> Value:
         view["template_digest"] = sandbox.claim.template_digest
     if sandbox.from_checkpoint:
         view["from_checkpoint"] = sandbox.from_checkpoint
+    if sandbox.claim is not None and sandbox.claim.volumes:
+        view["volumes"] = volumes(sandbox)
     return view
+
+
+def volumes(sandbox: Sandbox) -> list[Value]:
+    """What was granted, in the request's shape: a mode only where it is rw."""
+    granted = () if sandbox.claim is None else sandbox.claim.volumes
+    return [
+        {"name": one.name}
+        | ({"mount": one.mount} if one.mount else {})
+        | ({"mode": one.mode} if one.writable else {})
+        for one in granted
+    ]
 
 
 def row(claims: Claims, sandbox: Sandbox) -> Value:
@@ -66,6 +79,7 @@ def row(claims: Claims, sandbox: Sandbox) -> Value:
         "restarted_at": "" if restarted is None else moment(restarted),
         "claim_ref": sandbox.spec.claim_ref,
         "metadata": sandbox.spec.metadata,
+        "volumes": volumes(sandbox),
         "on_expire": claim.on_expire if claim is not None and claim.on_expire != "destroy" else "",
         "failed": sandbox.failure if sandbox.state is State.FAILED else "",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from typing import Any
 
 from sandbox.v1 import templates_pb2 as pb
 
@@ -96,7 +97,7 @@ def _place(template: pb.Template) -> str:
 def build_from_pb(request: pb.BuildTemplateRequest) -> BuildRequest:
     """What to build; 0 takes the model's default.  Raises `InvalidArgument`, `Unimplemented`."""
     served(request)
-    sizes = {
+    sizes: dict[str, Any] = {
         "memory_mib": request.memory_mib,
         "vcpus": request.vcpu_count,
         "disk_mib": request.disk_mib,
@@ -106,6 +107,7 @@ def build_from_pb(request: pb.BuildTemplateRequest) -> BuildRequest:
         source=_source(request.source),
         include=tuple(request.source.debian.include),
         warmup=tuple(request.warmup),
+        volumes=request.volumes,
         force=request.force,
         **{name: value for name, value in sizes.items() if value},
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sandbox_engine.ports.vmm import WAITING_DISKS, MachineSpec
+from sandbox_engine.ports.vmm import VOLUME_SLOTS, WAITING_DISKS, MachineSpec
 
 BINARY = "qemu-system-x86_64"
 LAYOUT = "microvm/2"
@@ -53,7 +53,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
     words = [
         BINARY,
         "-name", spec.name,
-        "-M", "microvm,rtc=on,memory-backend=ram",
+        "-M", "microvm,rtc=on,memory-backend=ram" + (",pcie=on" if spec.slots else ""),
         "-accel", accel,
         "-cpu", CPU[accel],
         "-m", f"{spec.memory_mib}M",
@@ -63,7 +63,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-object", _memory(spec, fds.memory),
         "-kernel", _path(fds.kernel),
         "-initrd", _path(fds.initramfs),
-        "-append", COMMAND_LINE + (f" tsc_early_khz={tsc_khz}" if tsc_khz else ""),
+        "-append", _command_line(spec, tsc_khz),
         "-global", "migration.send-configuration=off",  # device state is saved without it
         *_disks(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
@@ -78,8 +78,33 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-serial", "chardev:console",
         "-chardev", f"socket,id=monitor,fd={fds.monitor},server=on,wait=off",
         "-mon", "chardev=monitor,mode=control",
+        *(_slots() if spec.slots else ()),
     ]  # fmt: skip
     return [*words, "-incoming", "defer"] if spec.snapshot else [*words, "-S"]
+
+
+def _command_line(spec: MachineSpec, tsc_khz: int) -> str:
+    words = [COMMAND_LINE]
+    if spec.slots:
+        # The firmware that would tell how far buses reach is not there: without `lastbus` a
+        # guest with root ports hangs.
+        words.append("pcie_ports=native pci=lastbus=255")
+    if tsc_khz:
+        words.append(f"tsc_early_khz={tsc_khz}")
+    return " ".join(words)
+
+
+def slot(number: int) -> str:
+    """Name of the port that is a slot for a volume."""
+    return f"slot-{number}"
+
+
+def _slots() -> list[str]:
+    ports = [
+        f"pcie-root-port,id={slot(number)},bus=pcie.0,chassis={number + 1},slot={number + 1}"
+        for number in range(VOLUME_SLOTS)
+    ]
+    return [word for port in ports for word in ("-device", port)]
 
 
 def _memory(spec: MachineSpec, fd: str) -> str:

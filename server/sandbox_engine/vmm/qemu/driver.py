@@ -130,6 +130,20 @@ class QemuMachine:
         disk = {"driver": "raw", "node-name": serial, "file": file["node-name"], **common}
         await self._run("blockdev-reopen", options=[disk])
 
+    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+        """See `ports.vmm.Machine`."""
+        handed = (await self._run("add-fd", fd=fd))["fdset-id"]
+        node = f"{argv.slot(slot)}-disk"
+        access: dict[str, Any] = {"read-only": read_only}
+        file = {"driver": "file", "filename": f"{FDSET}{handed}", **access}
+        disk: dict[str, Any] = {"driver": "raw", "node-name": node, "file": file, **access}
+        await self._run("blockdev-add", **disk)
+        # A host whose disk is full is an error in the guest, not a guest that stands still.
+        await self._run(
+            "device_add", driver="virtio-blk-pci", id=node, drive=node, bus=argv.slot(slot),
+            serial=serial, werror="report", rerror="report",
+        )  # fmt: skip
+
     async def _give(self, path: Path) -> int:
         """Hand a file over, to be written and later read; the number of its set in QEMU."""
         known: dict[str, Any] = {}

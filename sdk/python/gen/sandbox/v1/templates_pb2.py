@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asandbox/v1/templates.proto\x12\nsandbox.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\x04\n\x08Template\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12/\n\x05state\x18\x02 \x01(\x0e\x32\x19.sandbox.v1.TemplateStateR\x05state\x12\x1a\n\x08problems\x18\x03 \x03(\tR\x08problems\x12\x16\n\x06\x64igest\x18\x04 \x01(\tR\x06\x64igest\x12\x1d\n\nmemory_mib\x18\x05 \x01(\x04R\tmemoryMib\x12\x1d\n\nvcpu_count\x18\x06 \x01(\rR\tvcpuCount\x12\x19\n\x08\x64isk_mib\x18\x07 \x01(\x04R\x07\x64iskMib\x12\x16\n\x06source\x18\x08 \x01(\tR\x06source\x12;\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x1d\n\nsize_bytes\x18\n \x01(\x04R\tsizeBytes\x12\x38\n\x08platform\x18\x0b \x01(\x0b\x32\x1c.sandbox.v1.TemplatePlatformR\x08platform\x12\x38\n\x06labels\x18\x0c \x03(\x0b\x32 .sandbox.v1.Template.LabelsEntryR\x06labels\x12\x16\n\x06tenant\x18\r \x01(\tR\x06tenant\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xa7\x01\n\x10TemplatePlatform\x12\x16\n\x06\x66ormat\x18\x01 \x01(\rR\x06\x66ormat\x12\x10\n\x03vmm\x18\x02 \x01(\tR\x03vmm\x12\x18\n\x07machine\x18\x03 \x01(\tR\x07machine\x12\x10\n\x03\x63pu\x18\x04 \x01(\tR\x03\x63pu\x12\x16\n\x06kernel\x18\x05 \x01(\tR\x06kernel\x12%\n\x0e\x61gent_protocol\x18\x06 \x01(\rR\ragentProtocol\"\xaa\x01\n\x0eTemplateSource\x12\x32\n\x06\x64\x65\x62ian\x18\x01 \x01(\x0b\x32\x18.sandbox.v1.DebianSourceH\x00R\x06\x64\x65\x62ian\x12\x1b\n\x08tar_file\x18\x02 \x01(\tH\x00R\x07tarFile\x12\x1e\n\tdirectory\x18\x03 \x01(\tH\x00R\tdirectory\x12\x1d\n\toci_image\x18\x04 \x01(\tH\x00R\x08ociImageB\x08\n\x06source\">\n\x0c\x44\x65\x62ianSource\x12\x14\n\x05suite\x18\x01 \x01(\tR\x05suite\x12\x18\n\x07include\x18\x02 \x03(\tR\x07include\"\x9d\x03\n\x14\x42uildTemplateRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x32\n\x06source\x18\x03 \x01(\x0b\x32\x1a.sandbox.v1.TemplateSourceR\x06source\x12\x1d\n\nmemory_mib\x18\x04 \x01(\x04R\tmemoryMib\x12\x1d\n\nvcpu_count\x18\x05 \x01(\rR\tvcpuCount\x12\x19\n\x08\x64isk_mib\x18\x06 \x01(\x04R\x07\x64iskMib\x12\x16\n\x06warmup\x18\x07 \x03(\tR\x06warmup\x12\x44\n\x06labels\x18\x08 \x03(\x0b\x32,.sandbox.v1.BuildTemplateRequest.LabelsEntryR\x06labels\x12\x14\n\x05\x66orce\x18\t \x01(\x08R\x05\x66orce\x12\x16\n\x06\x64\x65tach\x18\n \x01(\x08R\x06\x64\x65tach\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\x8f\x01\n\x15\x42uildTemplateResponse\x12\x37\n\x08progress\x18\x01 \x01(\x0b\x32\x19.sandbox.v1.BuildProgressH\x00R\x08progress\x12\x32\n\x08template\x18\x02 \x01(\x0b\x32\x14.sandbox.v1.TemplateH\x00R\x08templateB\t\n\x07message\"\xc1\x01\n\rBuildProgress\x12\x12\n\x04step\x18\x01 \x01(\tR\x04step\x12\x14\n\x05index\x18\x02 \x01(\rR\x05index\x12\x14\n\x05\x63ount\x18\x03 \x01(\rR\x05\x63ount\x12\x16\n\x06\x64\x65tail\x18\x04 \x01(\tR\x06\x64\x65tail\x12\x1f\n\x08\x66raction\x18\x05 \x01(\x01H\x00R\x08\x66raction\x88\x01\x01\x12\x12\n\x04\x64one\x18\x06 \x01(\x08R\x04\x64one\x12\x16\n\x06\x63\x61\x63hed\x18\x07 \x01(\x08R\x06\x63\x61\x63hedB\x0b\n\t_fraction\"\xd3\x01\n\x14ListTemplatesRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\x12\x44\n\x06labels\x18\x03 \x03(\x0b\x32,.sandbox.v1.ListTemplatesRequest.LabelsEntryR\x06labels\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"s\n\x15ListTemplatesResponse\x12\x32\n\ttemplates\x18\x01 \x03(\x0b\x32\x14.sandbox.v1.TemplateR\ttemplates\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"(\n\x12GetTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"G\n\x13GetTemplateResponse\x12\x30\n\x08template\x18\x01 \x01(\x0b\x32\x14.sandbox.v1.TemplateR\x08template\"+\n\x15VerifyTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"J\n\x16VerifyTemplateResponse\x12\x0e\n\x02ok\x18\x01 \x01(\x08R\x02ok\x12 \n\x0b\x64ifferences\x18\x02 \x03(\tR\x0b\x64ifferences\"C\n\x15RemoveTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06\x64igest\x18\x02 \x01(\tR\x06\x64igest\"\x18\n\x16RemoveTemplateResponse\"\xcb\x01\n\x18SetTemplateLabelsRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12H\n\x06labels\x18\x02 \x03(\x0b\x32\x30.sandbox.v1.SetTemplateLabelsRequest.LabelsEntryR\x06labels\x12\x16\n\x06\x64igest\x18\x03 \x01(\tR\x06\x64igest\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"M\n\x19SetTemplateLabelsResponse\x12\x30\n\x08template\x18\x01 \x01(\x0b\x32\x14.sandbox.v1.TemplateR\x08template*\xa3\x01\n\rTemplateState\x12\x1e\n\x1aTEMPLATE_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TEMPLATE_STATE_READY\x10\x01\x12\x1b\n\x17TEMPLATE_STATE_BUILDING\x10\x02\x12\x1a\n\x16TEMPLATE_STATE_CORRUPT\x10\x03\x12\x1f\n\x1bTEMPLATE_STATE_INCOMPATIBLE\x10\x04\x32\xa3\x04\n\x0fTemplateService\x12V\n\rBuildTemplate\x12 .sandbox.v1.BuildTemplateRequest\x1a!.sandbox.v1.BuildTemplateResponse0\x01\x12T\n\rListTemplates\x12 .sandbox.v1.ListTemplatesRequest\x1a!.sandbox.v1.ListTemplatesResponse\x12N\n\x0bGetTemplate\x12\x1e.sandbox.v1.GetTemplateRequest\x1a\x1f.sandbox.v1.GetTemplateResponse\x12W\n\x0eVerifyTemplate\x12!.sandbox.v1.VerifyTemplateRequest\x1a\".sandbox.v1.VerifyTemplateResponse\x12W\n\x0eRemoveTemplate\x12!.sandbox.v1.RemoveTemplateRequest\x1a\".sandbox.v1.RemoveTemplateResponse\x12`\n\x11SetTemplateLabels\x12$.sandbox.v1.SetTemplateLabelsRequest\x1a%.sandbox.v1.SetTemplateLabelsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asandbox/v1/templates.proto\x12\nsandbox.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\x04\n\x08Template\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12/\n\x05state\x18\x02 \x01(\x0e\x32\x19.sandbox.v1.TemplateStateR\x05state\x12\x1a\n\x08problems\x18\x03 \x03(\tR\x08problems\x12\x16\n\x06\x64igest\x18\x04 \x01(\tR\x06\x64igest\x12\x1d\n\nmemory_mib\x18\x05 \x01(\x04R\tmemoryMib\x12\x1d\n\nvcpu_count\x18\x06 \x01(\rR\tvcpuCount\x12\x19\n\x08\x64isk_mib\x18\x07 \x01(\x04R\x07\x64iskMib\x12\x16\n\x06source\x18\x08 \x01(\tR\x06source\x12;\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x1d\n\nsize_bytes\x18\n \x01(\x04R\tsizeBytes\x12\x38\n\x08platform\x18\x0b \x01(\x0b\x32\x1c.sandbox.v1.TemplatePlatformR\x08platform\x12\x38\n\x06labels\x18\x0c \x03(\x0b\x32 .sandbox.v1.Template.LabelsEntryR\x06labels\x12\x16\n\x06tenant\x18\r \x01(\tR\x06tenant\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xa7\x01\n\x10TemplatePlatform\x12\x16\n\x06\x66ormat\x18\x01 \x01(\rR\x06\x66ormat\x12\x10\n\x03vmm\x18\x02 \x01(\tR\x03vmm\x12\x18\n\x07machine\x18\x03 \x01(\tR\x07machine\x12\x10\n\x03\x63pu\x18\x04 \x01(\tR\x03\x63pu\x12\x16\n\x06kernel\x18\x05 \x01(\tR\x06kernel\x12%\n\x0e\x61gent_protocol\x18\x06 \x01(\rR\ragentProtocol\"\xaa\x01\n\x0eTemplateSource\x12\x32\n\x06\x64\x65\x62ian\x18\x01 \x01(\x0b\x32\x18.sandbox.v1.DebianSourceH\x00R\x06\x64\x65\x62ian\x12\x1b\n\x08tar_file\x18\x02 \x01(\tH\x00R\x07tarFile\x12\x1e\n\tdirectory\x18\x03 \x01(\tH\x00R\tdirectory\x12\x1d\n\toci_image\x18\x04 \x01(\tH\x00R\x08ociImageB\x08\n\x06source\">\n\x0c\x44\x65\x62ianSource\x12\x14\n\x05suite\x18\x01 \x01(\tR\x05suite\x12\x18\n\x07include\x18\x02 \x03(\tR\x07include\"\xb7\x03\n\x14\x42uildTemplateRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x32\n\x06source\x18\x03 \x01(\x0b\x32\x1a.sandbox.v1.TemplateSourceR\x06source\x12\x1d\n\nmemory_mib\x18\x04 \x01(\x04R\tmemoryMib\x12\x1d\n\nvcpu_count\x18\x05 \x01(\rR\tvcpuCount\x12\x19\n\x08\x64isk_mib\x18\x06 \x01(\x04R\x07\x64iskMib\x12\x16\n\x06warmup\x18\x07 \x03(\tR\x06warmup\x12\x44\n\x06labels\x18\x08 \x03(\x0b\x32,.sandbox.v1.BuildTemplateRequest.LabelsEntryR\x06labels\x12\x14\n\x05\x66orce\x18\t \x01(\x08R\x05\x66orce\x12\x16\n\x06\x64\x65tach\x18\n \x01(\x08R\x06\x64\x65tach\x12\x18\n\x07volumes\x18\x0b \x01(\x08R\x07volumes\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\x8f\x01\n\x15\x42uildTemplateResponse\x12\x37\n\x08progress\x18\x01 \x01(\x0b\x32\x19.sandbox.v1.BuildProgressH\x00R\x08progress\x12\x32\n\x08template\x18\x02 \x01(\x0b\x32\x14.sandbox.v1.TemplateH\x00R\x08templateB\t\n\x07message\"\xc1\x01\n\rBuildProgress\x12\x12\n\x04step\x18\x01 \x01(\tR\x04step\x12\x14\n\x05index\x18\x02 \x01(\rR\x05index\x12\x14\n\x05\x63ount\x18\x03 \x01(\rR\x05\x63ount\x12\x16\n\x06\x64\x65tail\x18\x04 \x01(\tR\x06\x64\x65tail\x12\x1f\n\x08\x66raction\x18\x05 \x01(\x01H\x00R\x08\x66raction\x88\x01\x01\x12\x12\n\x04\x64one\x18\x06 \x01(\x08R\x04\x64one\x12\x16\n\x06\x63\x61\x63hed\x18\x07 \x01(\x08R\x06\x63\x61\x63hedB\x0b\n\t_fraction\"\xd3\x01\n\x14ListTemplatesRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\x12\x44\n\x06labels\x18\x03 \x03(\x0b\x32,.sandbox.v1.ListTemplatesRequest.LabelsEntryR\x06labels\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"s\n\x15ListTemplatesResponse\x12\x32\n\ttemplates\x18\x01 \x03(\x0b\x32\x14.sandbox.v1.TemplateR\ttemplates\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"(\n\x12GetTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"G\n\x13GetTemplateResponse\x12\x30\n\x08template\x18\x01 \x01(\x0b\x32\x14.sandbox.v1.TemplateR\x08template\"+\n\x15VerifyTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"J\n\x16VerifyTemplateResponse\x12\x0e\n\x02ok\x18\x01 \x01(\x08R\x02ok\x12 \n\x0b\x64ifferences\x18\x02 \x03(\tR\x0b\x64ifferences\"C\n\x15RemoveTemplateRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06\x64igest\x18\x02 \x01(\tR\x06\x64igest\"\x18\n\x16RemoveTemplateResponse\"\xcb\x01\n\x18SetTemplateLabelsRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12H\n\x06labels\x18\x02 \x03(\x0b\x32\x30.sandbox.v1.SetTemplateLabelsRequest.LabelsEntryR\x06labels\x12\x16\n\x06\x64igest\x18\x03 \x01(\tR\x06\x64igest\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"M\n\x19SetTemplateLabelsResponse\x12\x30\n\x08template\x18\x01 \x01(\x0b\x32\x14.sandbox.v1.TemplateR\x08template*\xa3\x01\n\rTemplateState\x12\x1e\n\x1aTEMPLATE_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TEMPLATE_STATE_READY\x10\x01\x12\x1b\n\x17TEMPLATE_STATE_BUILDING\x10\x02\x12\x1a\n\x16TEMPLATE_STATE_CORRUPT\x10\x03\x12\x1f\n\x1bTEMPLATE_STATE_INCOMPATIBLE\x10\x04\x32\xa3\x04\n\x0fTemplateService\x12V\n\rBuildTemplate\x12 .sandbox.v1.BuildTemplateRequest\x1a!.sandbox.v1.BuildTemplateResponse0\x01\x12T\n\rListTemplates\x12 .sandbox.v1.ListTemplatesRequest\x1a!.sandbox.v1.ListTemplatesResponse\x12N\n\x0bGetTemplate\x12\x1e.sandbox.v1.GetTemplateRequest\x1a\x1f.sandbox.v1.GetTemplateResponse\x12W\n\x0eVerifyTemplate\x12!.sandbox.v1.VerifyTemplateRequest\x1a\".sandbox.v1.VerifyTemplateResponse\x12W\n\x0eRemoveTemplate\x12!.sandbox.v1.RemoveTemplateRequest\x1a\".sandbox.v1.RemoveTemplateResponse\x12`\n\x11SetTemplateLabels\x12$.sandbox.v1.SetTemplateLabelsRequest\x1a%.sandbox.v1.SetTemplateLabelsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,8 +40,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTTEMPLATESREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_SETTEMPLATELABELSREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_SETTEMPLATELABELSREQUEST_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_TEMPLATESTATE']._serialized_start=2726
-  _globals['_TEMPLATESTATE']._serialized_end=2889
+  _globals['_TEMPLATESTATE']._serialized_start=2752
+  _globals['_TEMPLATESTATE']._serialized_end=2915
   _globals['_TEMPLATE']._serialized_start=76
   _globals['_TEMPLATE']._serialized_end=611
   _globals['_TEMPLATE_LABELSENTRY']._serialized_start=554
@@ -53,37 +53,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DEBIANSOURCE']._serialized_start=956
   _globals['_DEBIANSOURCE']._serialized_end=1018
   _globals['_BUILDTEMPLATEREQUEST']._serialized_start=1021
-  _globals['_BUILDTEMPLATEREQUEST']._serialized_end=1434
+  _globals['_BUILDTEMPLATEREQUEST']._serialized_end=1460
   _globals['_BUILDTEMPLATEREQUEST_LABELSENTRY']._serialized_start=554
   _globals['_BUILDTEMPLATEREQUEST_LABELSENTRY']._serialized_end=611
-  _globals['_BUILDTEMPLATERESPONSE']._serialized_start=1437
-  _globals['_BUILDTEMPLATERESPONSE']._serialized_end=1580
-  _globals['_BUILDPROGRESS']._serialized_start=1583
-  _globals['_BUILDPROGRESS']._serialized_end=1776
-  _globals['_LISTTEMPLATESREQUEST']._serialized_start=1779
-  _globals['_LISTTEMPLATESREQUEST']._serialized_end=1990
+  _globals['_BUILDTEMPLATERESPONSE']._serialized_start=1463
+  _globals['_BUILDTEMPLATERESPONSE']._serialized_end=1606
+  _globals['_BUILDPROGRESS']._serialized_start=1609
+  _globals['_BUILDPROGRESS']._serialized_end=1802
+  _globals['_LISTTEMPLATESREQUEST']._serialized_start=1805
+  _globals['_LISTTEMPLATESREQUEST']._serialized_end=2016
   _globals['_LISTTEMPLATESREQUEST_LABELSENTRY']._serialized_start=554
   _globals['_LISTTEMPLATESREQUEST_LABELSENTRY']._serialized_end=611
-  _globals['_LISTTEMPLATESRESPONSE']._serialized_start=1992
-  _globals['_LISTTEMPLATESRESPONSE']._serialized_end=2107
-  _globals['_GETTEMPLATEREQUEST']._serialized_start=2109
-  _globals['_GETTEMPLATEREQUEST']._serialized_end=2149
-  _globals['_GETTEMPLATERESPONSE']._serialized_start=2151
-  _globals['_GETTEMPLATERESPONSE']._serialized_end=2222
-  _globals['_VERIFYTEMPLATEREQUEST']._serialized_start=2224
-  _globals['_VERIFYTEMPLATEREQUEST']._serialized_end=2267
-  _globals['_VERIFYTEMPLATERESPONSE']._serialized_start=2269
-  _globals['_VERIFYTEMPLATERESPONSE']._serialized_end=2343
-  _globals['_REMOVETEMPLATEREQUEST']._serialized_start=2345
-  _globals['_REMOVETEMPLATEREQUEST']._serialized_end=2412
-  _globals['_REMOVETEMPLATERESPONSE']._serialized_start=2414
-  _globals['_REMOVETEMPLATERESPONSE']._serialized_end=2438
-  _globals['_SETTEMPLATELABELSREQUEST']._serialized_start=2441
-  _globals['_SETTEMPLATELABELSREQUEST']._serialized_end=2644
+  _globals['_LISTTEMPLATESRESPONSE']._serialized_start=2018
+  _globals['_LISTTEMPLATESRESPONSE']._serialized_end=2133
+  _globals['_GETTEMPLATEREQUEST']._serialized_start=2135
+  _globals['_GETTEMPLATEREQUEST']._serialized_end=2175
+  _globals['_GETTEMPLATERESPONSE']._serialized_start=2177
+  _globals['_GETTEMPLATERESPONSE']._serialized_end=2248
+  _globals['_VERIFYTEMPLATEREQUEST']._serialized_start=2250
+  _globals['_VERIFYTEMPLATEREQUEST']._serialized_end=2293
+  _globals['_VERIFYTEMPLATERESPONSE']._serialized_start=2295
+  _globals['_VERIFYTEMPLATERESPONSE']._serialized_end=2369
+  _globals['_REMOVETEMPLATEREQUEST']._serialized_start=2371
+  _globals['_REMOVETEMPLATEREQUEST']._serialized_end=2438
+  _globals['_REMOVETEMPLATERESPONSE']._serialized_start=2440
+  _globals['_REMOVETEMPLATERESPONSE']._serialized_end=2464
+  _globals['_SETTEMPLATELABELSREQUEST']._serialized_start=2467
+  _globals['_SETTEMPLATELABELSREQUEST']._serialized_end=2670
   _globals['_SETTEMPLATELABELSREQUEST_LABELSENTRY']._serialized_start=554
   _globals['_SETTEMPLATELABELSREQUEST_LABELSENTRY']._serialized_end=611
-  _globals['_SETTEMPLATELABELSRESPONSE']._serialized_start=2646
-  _globals['_SETTEMPLATELABELSRESPONSE']._serialized_end=2723
-  _globals['_TEMPLATESERVICE']._serialized_start=2892
-  _globals['_TEMPLATESERVICE']._serialized_end=3439
+  _globals['_SETTEMPLATELABELSRESPONSE']._serialized_start=2672
+  _globals['_SETTEMPLATELABELSRESPONSE']._serialized_end=2749
+  _globals['_TEMPLATESERVICE']._serialized_start=2918
+  _globals['_TEMPLATESERVICE']._serialized_end=3465
 # @@protoc_insertion_point(module_scope)

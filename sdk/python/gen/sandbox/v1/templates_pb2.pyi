@@ -294,6 +294,7 @@ class BuildTemplateRequest(_message.Message):
     LABELS_FIELD_NUMBER: _builtins.int
     FORCE_FIELD_NUMBER: _builtins.int
     DETACH_FIELD_NUMBER: _builtins.int
+    VOLUMES_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """As in `CreateSandboxRequest`."""
     name: _builtins.str
@@ -308,6 +309,8 @@ class BuildTemplateRequest(_message.Message):
     """Build again where a template of the same inputs exists."""
     detach: _builtins.bool
     """The build survives this stream."""
+    volumes: _builtins.bool
+    """Its machines have slots for catalog volumes."""
     @_builtins.property
     def source(self) -> Global___TemplateSource:
         """Where the root file system comes from."""
@@ -333,10 +336,11 @@ class BuildTemplateRequest(_message.Message):
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         force: _builtins.bool = ...,
         detach: _builtins.bool = ...,
+        volumes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["detach", b"detach", "disk_mib", b"disk_mib", "force", b"force", "labels", b"labels", "memory_mib", b"memory_mib", "name", b"name", "request_id", b"request_id", "source", b"source", "vcpu_count", b"vcpu_count", "warmup", b"warmup"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["detach", b"detach", "disk_mib", b"disk_mib", "force", b"force", "labels", b"labels", "memory_mib", b"memory_mib", "name", b"name", "request_id", b"request_id", "source", b"source", "vcpu_count", b"vcpu_count", "volumes", b"volumes", "warmup", b"warmup"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
