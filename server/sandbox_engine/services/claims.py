@@ -48,6 +48,12 @@ _MAKING = (
 _ENDED = (State.DESTROYING, State.DESTROYED)
 
 
+def check_kept(on_expire: str) -> None:
+    """A claim with volumes cannot be saved, and so not archived.  Raises `InvalidArgument`."""
+    if on_expire == "archive":
+        raise InvalidArgument("on_expire", "a claim with volumes cannot be archived")
+
+
 class Claims:
     """The claims of the node."""
 
@@ -72,6 +78,8 @@ class Claims:
         `ProvisioningFailed`.  Cancelling leaves nothing behind.
         """
         request.check()
+        if request.volumes:
+            check_kept(request.on_expire)
         key, size = request.key, self.sizes.get(request.key.size)
         if request.require_promoted and not self._sandboxes.promoted.has(key):
             raise InvalidArgument("template", f"no promoted template {key.template!r}")
@@ -119,6 +127,8 @@ class Claims:
         """
         check_on_expire(request.on_expire)
         claim = self.get(sandbox_id).claim
+        if claim is not None and claim.volumes:
+            check_kept(request.on_expire)
         if not party.root:
             self._tenants.check_extends(claim)
         return self._sandboxes.renew(

@@ -19,6 +19,7 @@ from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.hibernation import Hibernation
 from sandbox_engine.services.live import Live
+from sandbox_engine.services.registry import others_disk
 from sandbox_engine.services.sandboxes import Sandboxes
 
 SWEEP_S = 1.0
@@ -40,6 +41,8 @@ class Idling:
         for live in self._sandboxes.all_live():
             if live.sandbox.claim is None or live.sandbox.deadline is None:
                 continue
+            if others_disk(live.sandbox):
+                continue  # which cannot be saved
             rule, idle_s = self.rule_of(live.sandbox), live.idle.idle_s()
             state = live.sandbox.state
             if state is State.RUNNING and 0 < rule.hibernate_s <= idle_s:
@@ -56,7 +59,7 @@ class Idling:
     def archives(self, live: Live) -> bool:
         """Whether the end of its lease is the archive and not the end."""
         sandbox = live.sandbox
-        if sandbox.claim is None or sandbox.spec.session_key is not None:
+        if sandbox.claim is None or others_disk(sandbox):
             return False
         if self.runs_out(sandbox.claim):
             return False

@@ -195,6 +195,7 @@ ROWS = {
         400, "excludes a mount", [DATA | {"mount": "/m"}], {"volumes_attach_only": True}
     ),
     "a template without slots": Row(400, "build it with `volumes`", [DATA], {"template": "other"}),
+    "that is to be archived": Row(400, "cannot be archived", [DATA], {"on_expire": "archive"}),
     "an image that is gone": Row(500, "cannot be opened", [{"name": "gone"}]),
 }
 
@@ -263,6 +264,15 @@ def test_what_would_copy_a_volume_is_409(
     assert "volumes" in answer.error
     row = node.request("GET", f"/v1/sandboxes/{claim['id']}").json
     assert not row["hibernated"]
+
+
+def test_it_is_neither_archived_nor_put_to_sleep(node: World, take: Callable[..., Any]) -> None:
+    claim = take(DATA)
+    path = f"/v1/sandboxes/{claim['id']}/renew"
+    answer = node.request("POST", path, {"on_expire": "archive"})
+    assert answer.status == 400
+    assert "cannot be archived" in answer.error
+    assert node.request("POST", path, {"on_expire": "destroy"}).status == 200
 
 
 def test_a_failed_one_is_not_booted_without_its_volumes(
