@@ -6,6 +6,7 @@ what was there before shows again once the volume is gone.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import functools
 import os
@@ -53,15 +54,15 @@ def attach(serial: str, target: str) -> None:
         lost_and_found.rmdir()  # a fresh volume is an empty folder
 
 
-def mount_plugged(serial: str, target: str, *, writable: bool) -> None:
+async def mount_plugged(serial: str, target: str, *, writable: bool) -> None:
     """Mount a disk that was plugged in just now.  Raises `OSError`."""
-    device = settled(serial)
+    device = await settled(serial)
     Path(target).mkdir(parents=True, exist_ok=True)
     flags = MS_NOSUID | MS_NODEV | (0 if writable else MS_RDONLY)
     mount(device, target, "ext4", flags, "discard,errors=remount-ro" if writable else "")
 
 
-def settled(serial: str) -> str:
+async def settled(serial: str) -> str:
     """The device of this serial number, once the kernel has made its node.  Raises `OSError`."""
     deadline = time.monotonic() + SETTLE_S
     while True:
@@ -72,7 +73,7 @@ def settled(serial: str) -> str:
         except OSError:
             if time.monotonic() > deadline:
                 raise
-        time.sleep(_TRY_S)
+        await asyncio.sleep(_TRY_S)
 
 
 def detach(target: str, cgroups: Cgroups) -> None:

@@ -85,14 +85,14 @@ async def mount_volumes(_agent: Agent, _stream: Stream, request: Control) -> Con
     for each in fields.optional(request, "volumes", list) or []:
         serial, target = fields.required_text(each, "serial"), fields.required_text(each, "mount")
         writable = fields.flag(each, "writable")
-        await asyncio.to_thread(volume.mount_plugged, serial, target, writable=writable)
+        await volume.mount_plugged(serial, target, writable=writable)
     return DONE
 
 
-async def unmount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
+def unmount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
     """End the workload and unmount `mounts`; what cannot be unmounted is an error."""
     for target in fields.optional(request, "mounts", list) or []:
-        await asyncio.to_thread(volume.detach, target, agent.cgroups)
+        volume.detach(target, agent.cgroups)  # not in a thread, as in `_set_volume`
     return DONE
 
 
