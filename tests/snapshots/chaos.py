@@ -29,6 +29,8 @@ SHOW = (
 )
 PROCESS = "setsid sh -c 'echo $$ > /run/pid; exec sleep 100000' </dev/null >/dev/null 2>&1 & "
 PROCESS += "until [ -s /run/pid ]; do sleep 0.1; done"
+STOPPING = (409, 429, 502, 503)
+"""How an engine that stops refuses what it has not begun, or cannot end."""
 
 
 @dataclass
@@ -108,8 +110,8 @@ class World:
 
     def spawn(self) -> None:
         known = self._any()
-        with self._used(known):
-            if not known.image.process:
+        if not known.image.process:
+            with self._used(known):
                 known.box.run(PROCESS)
                 known.image.process = True
 
@@ -210,10 +212,14 @@ class World:
 
     # -- kills -------------------------------------------------------------------
 
-    def torn(self, verb: Callable[[], None], after_s: float) -> None:
-        """Kill the engine `after_s` into a verb, start it again, and see what became of it."""
+    def torn(self, verb: Callable[[], None], after_s: float, *, kill: bool) -> None:
+        """Kill or stop the engine `after_s` into a verb, start it again, and see what is.
+
+        The verb may have been refused then: the engine was stopping.
+        """
         self.touched, self.written = None, ("", "")
-        began, failure = time.time(), None
+        began = time.time()
+        failure: BaseException | None = None
 
         def work() -> None:
             nonlocal failure
@@ -221,13 +227,18 @@ class World:
                 verb()
             except (OSError, HTTPException):
                 pass  # it was cut
+            except Failed as refusal:
+                failure = None if not kill and refusal.status in STOPPING else refusal
             except BaseException as error:
                 failure = error
 
         thread = threading.Thread(target=work)
         thread.start()
         thread.join(after_s)
-        self.node.engine.kill()
+        if kill:
+            self.node.engine.kill()
+        else:
+            self.node.engine.stop()
         thread.join()
         self.node.engine.start()
         if failure is not None:

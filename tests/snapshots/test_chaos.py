@@ -46,7 +46,7 @@ def test_whatever_happens_the_node_is_what_the_model_says(base_template: str) ->
                 world.claim()
             print(f"{time.monotonic():.1f} {number} {name}", flush=True)
             if name != "crash" and dice.random() < KILLS:
-                world.torn(getattr(world, name), dice.random() * 0.4)
+                world.torn(getattr(world, name), dice.random() * 0.4, kill=dice.random() < 0.7)
             else:
                 getattr(world, name)()
             if number % 50 == 49:

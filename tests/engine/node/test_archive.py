@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.engine.node.world import World
-from tests.support.node import Answer
+from tests.engine.node.world import World, world
+from tests.support.node import ROOT, Answer
 from tests.support.wait import until
 
 
@@ -194,3 +195,68 @@ def test_pools_put_by_the_api_have_rules_too(make_node: Callable[..., World]) ->
     node.look_at_idlers()
     until(lambda: row(node, box)["hibernated"])
     node.release(box)
+
+
+VERBS: dict[str, tuple[str, Any]] = {
+    "exec": ("exec", {"argv": ["echo"]}),
+    "hibernate": ("hibernate", None),
+    "wake": ("wake", None),
+    "fork": ("fork", {}),
+    "checkpoint": ("checkpoint", {}),
+    "promote": ("promote", {"template": "raced"}),
+    "renew": ("renew", {"ttl_seconds": 60}),
+    "release": ("release", None),
+}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("races")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["reap first", "verb first"])
+@pytest.mark.parametrize("asleep", [False, True], ids=["running", "hibernated"])
+@pytest.mark.parametrize("end", ["destroy", "archive"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_meets_the_end_of_the_lease(
+    shared: World, verb: str, end: str, *, asleep: bool, ahead: bool
+) -> None:
+    box = shared.claim(on_expire=end, ttl_seconds=300)
+    if asleep:
+        assert post(shared, box, "hibernate").status == 204
+    name, body = VERBS[verb]
+    token = box["token"] if verb == "exec" else ROOT
+
+    def go() -> Answer:
+        path = f"/v1/sandboxes/{box['id']}/{name}"
+        return shared.request("POST", path, body, token=token)
+
+    with ThreadPoolExecutor(1) as pool:
+        if ahead:
+            answer = pool.submit(go)
+            end_lease(shared)
+        else:
+            end_lease(shared)
+            answer = pool.submit(go)
+        told = answer.result()
+    assert told.status in (200, 204, 404, 409, 502), told
+    shared.settle()
+    children = told.json.get("children", []) if told.status == 200 else []
+    for child in children:
+        shared.release(child)
+
+    def ended() -> bool:
+        return shared.journal_state(box["id"]) == "gone"
+
+    if verb == "release" and told.status == 204:
+        until(ended)
+    elif verb == "renew" and told.status == 200:  # the renewal won
+        assert shared.journal_state(box["id"]) in ("running", "hibernated")
+        shared.release(box)
+    elif end == "destroy":
+        until(ended)
+    else:
+        settled = ("archived", "running")  # a use that came after it woke it again
+        until(lambda: shared.journal_state(box["id"]) in settled)
+        shared.release(box)
