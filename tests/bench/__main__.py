@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import uvloop
 
-from tests.bench import clones, control_plane, doors, node
+from tests.bench import clones, control_plane, doors, node, states
 from tests.bench.c_inspect import figures as c_inspect
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
@@ -47,6 +47,7 @@ async def _clones() -> tuple[list[Row], tuple[float, float]]:
             *await clones.clone_rows(parts),
             *await clones.exec_rows(parts),
             await clones.burst_row(parts),
+            *await states.rows(parts),
         ]
         return rows, await clones.channel_facts(parts)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_engine.ports.templates import ReadyTemplate
+from sandbox_engine.ports.vmm import WAITING_DISKS
 from sandbox_engine.vmm.qemu import argv
 from sandbox_guest import events
 from sandbox_guest import mux as wire
@@ -83,6 +84,7 @@ def _start(template: ReadyTemplate, memory: Path, folder: Path) -> subprocess.Po
             "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
             "-drive", f"file={template.agent_disk},format=raw,if=none,id=agent,readonly=on",
             "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
+            *(word for serial in WAITING_DISKS for word in argv.waiting_disk(serial)),
             "-device", "virtio-rng-device", "-device", "virtio-serial-device",
             "-chardev", f"socket,id=channel,path={folder}/agent.sock,server=on,wait=off",
             "-device", "virtserialport,chardev=channel,name=agent",

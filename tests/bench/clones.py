@@ -41,7 +41,7 @@ class Bench:
     """The engine's parts around one template."""
 
     def __init__(self, factory: VmFactory, template: ReadyTemplate, folder: Path) -> None:
-        self.factory, self.template = factory, template
+        self.factory, self.template, self.folder = factory, template, folder
         self._memory, self._state = folder / "memory", folder / "state"
         files = CACHE / "templates" / "base" / "current"
         shutil.copyfile(files / "memory.snap", self._memory)
@@ -50,6 +50,10 @@ class Bench:
     async def bare(self) -> float:
         """The floor of every clone."""
         return await asyncio.to_thread(bare.restore, self.template, self._memory, self._state)
+
+    async def bare_load(self, stream: Path) -> float:
+        """The floor of a wake: QEMU alone loads a whole saved VM, memory and all."""
+        return await asyncio.to_thread(bare.restore, self.template, self._memory, stream)
 
     async def first_answer(self) -> float:
         """Process start to the agent's first answer, jail, journal and all."""
@@ -124,9 +128,9 @@ async def exec_rows(parts: Bench) -> list[Row]:
     await parts.factory.bring_up(vm)
     try:
         await asyncio.sleep(1)  # an idle guest is what is weighed
-        memory = _private_memory(vm.machine.ref.pid)
+        memory = private_memory(vm.machine.ref.pid)
         ping, run = await in_turn(31, lambda: _ping(vm), lambda: _true(vm))
-        inside = float(await _output(vm, ["/usr/bin/python3", "-c", SPAWN_LOOP]))
+        inside = float(await output(vm, ["/usr/bin/python3", "-c", SPAWN_LOOP]))
     finally:
         await parts.factory.destroy(vm)
     return [
@@ -143,7 +147,7 @@ async def channel_facts(parts: Bench, size_mib: int = 128) -> tuple[float, float
     try:
         (ping,) = await in_turn(31, lambda: _ping(vm))
         path = "/workspace/big"
-        await _output(vm, ["/bin/sh", "-c", f"head -c {size_mib}M /dev/zero > {path}"])
+        await output(vm, ["/bin/sh", "-c", f"head -c {size_mib}M /dev/zero > {path}"])
         started = time.perf_counter()
         stream = vm.channel.open(
             GuestPort.ENGINE, {"op": "read_file", "path": path, "stream": True}
@@ -184,11 +188,11 @@ async def _ping(vm: Vm) -> float:
 
 async def _true(vm: Vm) -> float:
     started = time.perf_counter()
-    await _output(vm, ["/bin/true"])
+    await output(vm, ["/bin/true"])
     return time.perf_counter() - started
 
 
-async def _output(vm: Vm, words: list[str]) -> str:
+async def output(vm: Vm, words: list[str]) -> str:
     stream = vm.channel.open(GuestPort.ENGINE, {"op": "exec", "argv": words})
     out = b""
     while (message := await stream.receive()) is not None:
@@ -198,7 +202,7 @@ async def _output(vm: Vm, words: list[str]) -> str:
     return out.decode()
 
 
-def _private_memory(pid: int) -> int:
+def private_memory(pid: int) -> int:
     """Bytes that are this VMM's alone.
 
     Clean pages are the template's memory and the program, shared with every other clone,

@@ -121,10 +121,10 @@ class Saver:
         sandbox.layers, sandbox.disk = (*sandbox.layers, layer), disk.name
         self._journal.sandbox_put(sandbox)
         try:
-            await _stand_still(vm, files)
+            await stand_still(vm, files)
             await vm.machine.freeze_disk(disk)
         finally:
-            await _go_on(vm)
+            await go_on(vm)
         _check(sandbox, State.SAVING, "save")
         self._seal(sandbox.layers)
 
@@ -137,14 +137,14 @@ class Saver:
         layer = _layer_name()
         with self._store.draft() as files:
             try:
-                await _stand_still(vm, files)
+                await stand_still(vm, files)
                 _check(sandbox, State.HIBERNATING, "hibernate")
                 self._store.add_layer(layer, _disk(vm, sandbox))
                 layers = (*sandbox.layers, layer)
                 await self._publish_sleep(sandbox, files, layers)
             except BaseException:
                 self._store.release([layer])  # where it was not added, nothing holds it
-                await _go_on(vm)
+                await go_on(vm)
                 raise
         try:
             _check(sandbox, State.HIBERNATING, "hibernate")
@@ -256,15 +256,15 @@ def _check(sandbox: Sandbox, state: State, verb: str) -> None:
         raise StateConflict(have=sandbox.state.value, given=verb)
 
 
-async def _stand_still(vm: Vm, files: Files) -> None:
-    """From here the guest waits for `_go_on`, also where this raises."""
+async def stand_still(vm: Vm, files: Files) -> None:
+    """From here the guest waits for `go_on`, also where this raises."""
     await vm.channel.quiesce()
     await vm.machine.pause()
     await vm.machine.save_state(files.state_fd)
     await vm.machine.save_memory(files.memory_fd)
 
 
-async def _go_on(vm: Vm) -> None:
+async def go_on(vm: Vm) -> None:
     """Let the guest run on, its clock right again; a VM that is gone is another's to tell."""
     with suppress(EngineError):
         await vm.machine.resume()

@@ -204,7 +204,7 @@ VERBS: dict[str, tuple[str, Any]] = {
     "fork": ("fork", {}),
     "checkpoint": ("checkpoint", {}),
     "promote": ("promote", {"template": "raced"}),
-    "renew": ("renew", {"ttl_seconds": 60}),
+    "renew": ("renew", {"ttl_seconds": 3600}),
     "release": ("release", None),
 }
 

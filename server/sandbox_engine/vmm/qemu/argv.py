@@ -69,7 +69,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
-        *(word for serial in WAITING_DISKS for word in _waiting_disk(serial)),
+        *(word for serial in WAITING_DISKS for word in waiting_disk(serial)),
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
         "-chardev", f"socket,id=channel,fd={fds.channel},server=on,wait=off",
@@ -130,7 +130,7 @@ def _disks(spec: MachineSpec, fds: Descriptors) -> list[str]:
     return [word for node in nodes for word in ("-blockdev", node)]
 
 
-def _waiting_disk(serial: str) -> list[str]:
+def waiting_disk(serial: str) -> list[str]:
     """A disk that waits for a file (`attach_disk`), with nothing behind it yet."""
     nothing = f"node-name={serial}-nothing,read-zeroes=on,size={WAITING_DISK_BYTES}"
     node = f"node-name={serial},discard=unmap,file={serial}-nothing"
