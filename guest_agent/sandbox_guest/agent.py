@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox_guest.cgroups import Cgroups
+from sandbox_guest.doors import Doors
 from sandbox_guest.identity import Identity
 from sandbox_guest.metadata import Metadata
 from sandbox_guest.places import Places
@@ -29,5 +30,6 @@ class Agent:
     table: Table
     shells: Shells
     workers: Workers
+    doors: Doors = field(default_factory=Doors)
     servers: dict[str, Any] = field(default_factory=dict)
     """Language servers by id; `silkd.lsp` keeps them."""

@@ -64,6 +64,7 @@ async def serve(places: Places, fd: int) -> None:
     )
     accept = {CLIENT_PORT: ClientServer(agent).accept, ENGINE_PORT: EngineServer(agent).accept}
     channel = Channel(Link(fd), Guest(agent), accept)
+    agent.doors.channel = channel
     channel.start()
     await agent.metadata.start()
     _settle_memory()

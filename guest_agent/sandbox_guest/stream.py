@@ -159,6 +159,12 @@ class Stream:
         if not self._backlog:
             self._outlet.finish(self.number)
 
+    def half_close(self) -> None:
+        """End our direction as `finish()` does, but go on receiving."""
+        self._closing = True
+        if not self._backlog and not self.gone:
+            self._outlet.finish(self.number)
+
     def reset(self, message: str = "") -> None:
         """End both directions at once."""
         if not self.gone:

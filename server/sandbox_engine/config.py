@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.model.egress_rules import Policy
 from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.pool_wish import PoolTarget, bounds
 from sandbox_engine.model.size import Key, Size, Sizes
@@ -42,6 +43,8 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Up to this many while claims come faster than VMs are made; absent is `warm`."""
     warmup: list[str] = []
     """A command run in each VM before it joins; a VM in which it fails does not."""
+    egress: Policy | None = None
+    """What its claims may reach, narrowed by their tenant's class; absent is nothing."""
     waiting: Annotated[int, Meta(ge=0, le=64)] = 1
     """VMM processes started ahead, with nothing loaded, for the next clones."""
 
@@ -125,6 +128,14 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     default_lease_seconds: Annotated[int, Meta(ge=1, le=86400)] = 300
     allowed_services: list[str] = []
     """Daemon-wide egress ceiling (seed "Egress policy")."""
+    broker_socket: str = ""
+    """Where `sandbox-broker` asks who a guest is; empty serves no egress at all."""
+    broker_doors: str = "/run/sandbox-broker/doors.sock"
+    """Where the broker takes the connections of guests."""
+    broker_uid: Annotated[int, Meta(ge=0, le=4_294_967_294)] = 0
+    """The broker's user, who alone (and root) may open `broker_socket`."""
+    egress_classes: dict[str, Policy] = {}
+    """Policies that tenants name by `egress_class`."""
     workspace_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = 2048
     """Most that a session's workspace can hold; it takes only what is written to it."""
     vmm_uid_base: Annotated[int, Meta(ge=1000, le=4_000_000_000)] = 700_000
@@ -187,6 +198,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError("grpc_listen needs grpc_tokens: TCP callers are known by token")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError("log_level must be debug, info, warning or error")
+        self._check_egress()
+
+    def _check_egress(self) -> None:
+        for name, policy in self.egress_classes.items():
+            _check_policy(policy, f"egress_classes.{name}")
+        for pool in self.pools:
+            _check_policy(pool.egress, f"pools[{pool.template}].egress")
         for entry in self.allowed_services:
             if entry != "*":
                 _check_service(entry)
@@ -220,6 +238,14 @@ def _check_once(field: str, names: Sequence[Any], what: str = "") -> None:
         if names.count(name) > 1:
             shown = name if isinstance(name, str) else name[0]
             raise ValueError(f"{field} names {what}{shown!r} twice")
+
+
+def _check_policy(policy: Policy | None, field: str) -> None:
+    try:
+        if policy is not None:
+            policy.check(field)
+    except InvalidArgument as error:
+        raise ValueError(f"{field}: {error.problem}") from error
 
 
 def _check_size(table: Sizes, name: str) -> None:

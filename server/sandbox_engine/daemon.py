@@ -19,6 +19,7 @@ import structlog
 
 from sandbox_engine.api.frames.server import FrameServer
 from sandbox_engine.api.node.door import NodeDoor
+from sandbox_engine.api.rpc.broker import BrokerServer
 from sandbox_engine.api.rpc.server import RpcServer
 from sandbox_engine.config import Config, workspace_max_ttl_s
 from sandbox_engine.errors import InvalidArgument
@@ -26,13 +27,17 @@ from sandbox_engine.guest.channel import PROTOCOL, Connector
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.journal.ledger import FileDocument, LineFile
 from sandbox_engine.journal.sqlite import SqliteJournal
+from sandbox_engine.network.broker import UnixBroker
 from sandbox_engine.observe.sdnotify import notify
 from sandbox_engine.observe.tasks import cancel, settle, spawn
 from sandbox_engine.ports.clock import SystemClock
 from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.doors import Doors
+from sandbox_engine.services.egress import egress_of
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
 from sandbox_engine.services.leases import Reaper
+from sandbox_engine.services.network import DoorNetwork
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
@@ -183,6 +188,16 @@ class _Parts:
             listen=config.grpc_listen,
             tokens=config.grpc_tokens,
         )
+        self.egress = egress_of(config, mint)
+        self.egress.registry = self.sandboxes
+        self.sandboxes.watchers.append(self.egress)
+        self.broker: BrokerServer | None = None
+        self.doors = Doors(UnixBroker(Path(config.broker_doors)), self.egress, self.sandboxes)
+        if config.broker_socket:
+            path = Path(config.broker_socket)
+            self.broker = BrokerServer(self.egress, path, config.broker_uid)
+            self.sandboxes.network = DoorNetwork(self.egress, mint)
+            self.factory.on_opened = self.doors.accept
         self.usage = LineFile(data / "usage.jsonl")
         self.node = NodeDoor(
             config=config,
@@ -199,6 +214,7 @@ class _Parts:
             volumes=Volumes((one.entry() for one in config.volumes), FileImages()),
             saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
+            egress=self.egress,
         )
 
 
@@ -246,6 +262,10 @@ class Daemon:
         stack.push_async_callback(parts.frames.stop)
         await parts.rpc.start()
         stack.push_async_callback(parts.rpc.stop)
+        if parts.broker is not None:
+            await parts.broker.start()
+            stack.push_async_callback(parts.broker.stop)
+            stack.push_async_callback(parts.doors.close)
         await parts.node.start(self._config.listen, self._config.preview_listen)
         stack.push_async_callback(parts.node.stop)
         stack.callback(parts.sandboxes.hurry)

@@ -8,10 +8,12 @@ import os
 from pathlib import Path
 from typing import Self
 
+_PREFIX = "sb_"
+
 
 def new_sandbox_id() -> str:
     """`sb_` and 20 hex digits: unguessable, and nearly a host name label."""
-    return "sb_" + os.urandom(10).hex()
+    return _PREFIX + os.urandom(10).hex()
 
 
 def new_machine_id() -> str:
@@ -45,6 +47,21 @@ class TokenMint:
     def token(self, sandbox_id: str) -> str:
         """64 hex digits (seed "Wire protocol")."""
         return hmac.new(self._key, sandbox_id.encode(), hashlib.sha256).hexdigest()
+
+    def session_token(self, sandbox_id: str) -> str:
+        """64 hex digits, by which its guest is known to the broker and to nobody else.
+
+        The sandbox's id and a MAC of 176 bits: whose it is need not be looked up.
+        """
+        identifier = sandbox_id.removeprefix(_PREFIX)
+        mac = hmac.new(self.key_for("session"), sandbox_id.encode(), hashlib.sha256)
+        return (identifier + mac.hexdigest())[:64]
+
+    def session_owner(self, token: str) -> str | None:
+        """The id of the sandbox whose session token this is, in constant time."""
+        sandbox_id = _PREFIX + token[:20]
+        known = self.session_token(sandbox_id).encode()
+        return sandbox_id if hmac.compare_digest(known, token.encode()) else None
 
     def key_for(self, purpose: str) -> bytes:
         """Another key, made of the node's."""

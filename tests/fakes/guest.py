@@ -136,6 +136,8 @@ class FakeGuest(asyncio.Protocol):
         self.told: list[Message] = []
         """What commands were told while they ran: signals, sizes, the end of input."""
         self.env: dict[str, str] = {}
+        self.configured: list[Message] = []
+        """What it was told of itself, in order."""
         self.clocks: list[int] = []
         self.files: dict[str, bytes] = {}
         self.quiet = False

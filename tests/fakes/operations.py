@@ -20,6 +20,7 @@ async def ping(stream: GuestStream, _: Message) -> None:
 
 
 async def configure(stream: GuestStream, message: Message) -> None:
+    stream.guest.configured.append(message)
     stream.guest.env |= message.get("env", {})
     await stream.send(type="done")
 

@@ -9,6 +9,7 @@ import time
 import sandbox_guest
 from sandbox_guest import fields, volume
 from sandbox_guest.agent import Agent
+from sandbox_guest.doors import PORTS
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
 from sandbox_guest.metadata import MAX_DOCUMENT
@@ -53,8 +54,9 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
 
 
 def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
-    """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, and
-    `workspace`, the volume there: `{"serial"}` of its disk, or `{}` for none.
+    """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, `doors`,
+    the names of those to the host's proxy that are open, and `workspace`, the volume there:
+    `{"serial"}` of its disk, or `{}` for none.
     """
     variables = fields.variables(request, "env")
     if variables is not None:
@@ -64,10 +66,22 @@ def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
         if lane not in LANES:
             raise fields.refuse("lane", f"must be one of {', '.join(LANES)}")
         agent.variables.set_lane(lane)
+    doors = fields.optional(request, "doors", list)
+    if doors is not None:
+        _set_doors(agent, doors)
     workspace = fields.optional(request, "workspace", dict)
     if workspace is not None:
         _set_volume(agent, fields.text(workspace, "serial"))
     return DONE
+
+
+def _set_doors(agent: Agent, names: list[str]) -> None:
+    if unknown := [name for name in names if name not in PORTS]:
+        raise fields.refuse("doors", f"{unknown[0]!r} is none of {', '.join(PORTS)}")
+    try:
+        agent.doors.set(names)
+    except OSError as error:
+        raise fields.refuse("doors", f"cannot be opened: {error}") from error
 
 
 def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:

@@ -11,7 +11,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -22,7 +22,7 @@ from sandbox_guest.framing import control
 
 from sandbox_engine.errors import GuestUnavailable
 from sandbox_engine.guest.stream import Stream
-from sandbox_engine.ports.guest import GuestPort, Identity, Welcome
+from sandbox_engine.ports.guest import GuestPort, GuestStream, Identity, Welcome
 from sandbox_engine.wire.guest_status import error_of, parse
 
 PROTOCOL = 1
@@ -40,6 +40,9 @@ class Channel(asyncio.Protocol):
         self.lost = asyncio.Event()
         self.congested = False
         self._streams: dict[int, Stream] = {}
+        self._guests: dict[int, Stream] = {}
+        """Those that the guest opened: each direction ends by itself."""
+        self.on_opened: Callable[[int, GuestStream], None] | None = None
         self._transport: asyncio.Transport | None = None
         self._epoch = 0
         self._answer: asyncio.Future[bytes] | None = None  # of greet, quiesce or resume
@@ -149,6 +152,7 @@ class Channel(asyncio.Protocol):
     def drop(self, number: int) -> None:
         """Reset stream `number` and forget it."""
         self._streams.pop(number, None)
+        self._guests.pop(number, None)
         self.mux.reset(number)
         self.flush()
 
@@ -175,6 +179,8 @@ class Channel(asyncio.Protocol):
                         stream.feed(event.data)
                     else:
                         self.mux.grant(number, len(event.data))
+                case events.Finished(stream=number) if number in self._guests:
+                    self._guests[number].end_inward()
                 case events.Finished(stream=number):
                     if (stream := self._streams.pop(number, None)) is not None:
                         stream.end()
@@ -189,21 +195,28 @@ class Channel(asyncio.Protocol):
     def _rare(self, event: events.Event) -> None:
         match event:
             case events.WasReset(stream=number, message=message):
+                self._guests.pop(number, None)
                 if (stream := self._streams.pop(number, None)) is not None:
                     stream.fail(message or "the guest ended the operation")
             case events.Welcome(body=body):
                 self._answered(body)
             case events.Quiesced() | events.Resumed():
                 self._answered(b"")
-            case events.Opened(stream=number):
-                # No door is served on this channel; the guest learns it at once.
-                self.mux.reset(number, "nothing listens on this port")
+            case events.Opened(stream=number, port=port):
+                self._opened(number, port)
             case events.Lost(reason=reason):
                 self._fail_streams(f"the guest broke the protocol: {reason}")
                 if self._transport is not None:
                     self._transport.abort()  # nothing can be opened on it any more
             case _:
                 pass
+
+    def _opened(self, number: int, port: int) -> None:
+        if self.on_opened is None:
+            self.mux.reset(number, "nothing listens on this port")
+            return
+        stream = self._streams[number] = self._guests[number] = Stream(self, number)
+        self.on_opened(port, stream)
 
     def pause_writing(self) -> None:
         """The link is full."""
@@ -252,6 +265,7 @@ class Channel(asyncio.Protocol):
 
     def _fail_streams(self, reason: str) -> None:
         streams, self._streams = self._streams, {}
+        self._guests.clear()
         for stream in streams.values():
             stream.fail(reason)
 

@@ -25,7 +25,7 @@ class Stream:
     """
 
     __slots__ = (
-        "_arrived", "_channel", "_decoder", "_ended", "_error", "_number", "_owed",
+        "_arrived", "_channel", "_deaf", "_decoder", "_ended", "_error", "_number", "_owed",
         "_reader", "_sized", "_watched", "_writer",
     )  # fmt: skip
 
@@ -36,6 +36,8 @@ class Stream:
         self._sized: deque[int] = deque()  # wire bytes of each message, to be credited
         self._owed = 0
         self._ended = False
+        self._deaf = False
+        """What we send reaches nobody."""
         self._watched = ""
         self._error: str | None = None
         self._reader: asyncio.Future[None] | None = None
@@ -107,9 +109,14 @@ class Stream:
 
     def end(self) -> None:
         """The guest will send no more, and takes no more either."""
-        self._ended = True
+        self._ended = self._deaf = True
         self._wake()
         self.writable()
+
+    def end_inward(self) -> None:
+        """The guest will send no more, but takes what we send."""
+        self._ended = True
+        self._wake()
 
     def fail(self, reason: str) -> None:
         """The stream is gone in both directions."""
@@ -142,7 +149,7 @@ class Stream:
         if sent == len(data) and not self._channel.congested:
             return
         view = memoryview(data)[sent:]
-        while (view or self._channel.congested) and not self._ended:
+        while (view or self._channel.congested) and not self._deaf:
             await self._await_room(credit=bool(view))
             view = view[self._channel.mux.send(self._number, view) :]
             self._channel.flush()

@@ -22,6 +22,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     host_env: dict[str, EnvEntry] = {}
     """Variables that never enter the guest: the egress proxy's alone."""
     volumes: tuple[Grant, ...] = ()
+    egress: bool = True
+    """False closes the doors, whatever its pool and tenant may reach."""
     egress_class: str = ""
     """The class its tenant had when it was made; it keeps that one."""
     promoted: str = ""

@@ -7,6 +7,7 @@ would serve is checked, then refused with the status the seed has for it.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import msgspec
 from msgspec import Struct, field
@@ -48,18 +49,21 @@ class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """What it asks for, defaults filled in."""
         return Key(self.template, self.net or DEFAULT_NET, self.size or DEFAULT_SIZE)
 
-    def check(self) -> None:
-        """Raise `InvalidArgument`, naming the field, or `NotOffered` for a node without egress."""
+    def check(self, intercepted: Collection[str] = (), *, egress_offered: bool = False) -> None:
+        """Raise `InvalidArgument`, naming the field, or `NotOffered` for a node without egress.
+
+        `intercepted` are the hosts into whose requests the claim's proxy can put values.
+        """
         check_name(self.template)
         check_net(self.net or DEFAULT_NET)
         check_ref(self.claim_ref)
         check_metadata(self.metadata)
         check_on_expire(self.on_expire)
         check_volumes(self.volumes, attach_only=self.volumes_attach_only)
-        check_environment(self.env)
+        check_environment(self.env, intercepted)
         if self.ttl_seconds < 0:
             raise InvalidArgument("ttl_seconds", "must not be negative")
-        if self.egress or self.net == "egress":
+        if (self.egress and not egress_offered) or self.net == "egress":
             raise NotOffered("egress requested on a node without an egress attachment")
 
 

@@ -57,3 +57,12 @@ def check_ceiling(entries: tuple[str, ...], allowed: tuple[str, ...]) -> None:
             raise InvalidArgument(
                 "egress_allow", f"{entry!r} is not covered by the daemon's allowed_services"
             )
+
+
+def effective(
+    entries: tuple[str, ...], allowed: tuple[str, ...], *, deny_all: bool
+) -> tuple[str, ...]:
+    """What a new sandbox's policy is, by the seed's table: copied once and never widened."""
+    if deny_all:
+        return ()
+    return entries or allowed

@@ -101,6 +101,10 @@ class Sandbox(Struct, kw_only=True):
     """Boots that replaced a VM that died."""
     restarted_at: float | None = None
     failure: str = ""
+    egress: tuple[str, ...] = ()
+    """Its policy as it was settled when it was made; a claim's is its pool's and tenant's."""
+    net_route: str = "none"
+    """How its guest reaches the network (seed `net_route`), settled with that."""
     claim: Claim | None = None
     """What the node API knows of it; None where another door created it."""
 
@@ -122,6 +126,9 @@ class Created(Struct, kw_only=True):
 
     sandbox: Sandbox
     token: str = field(default="")
+    """Of the HTTP doors."""
+    session_token: str = field(default="")
+    """Of its guest, at the broker."""
     tier: Tier = Tier.WARM
 
 

@@ -26,6 +26,7 @@ class Event(enum.Enum):
     ARCHIVE = "archive"
     UNARCHIVE = "unarchive"
     ARCHIVE_DELETE = "archive_delete"
+    EGRESS = "egress"
     VMM_RESTART = "vmm_restart"
     VMM_EXIT = "vmm_exit"
     VMM_FAILED = "vmm_failed"
@@ -44,6 +45,9 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     children: int = 0
     volumes: tuple[str, ...] = ()
     volumes_rw: tuple[str, ...] = ()
+    secret: str = ""
+    """Names of injected values, joined by commas."""
+    upstream: str = ""
 
 
 def timestamp(at: float) -> str:
@@ -78,5 +82,23 @@ def usage_line(
         children=children,
         volumes=tuple(grant.name for grant in volumes),
         volumes_rw=tuple(grant.name for grant in volumes if grant.writable),
+    )
+    return msgspec.json.encode(entry)
+
+
+def egress_line(
+    at: float, sandbox: Sandbox, *, host: str, secrets: tuple[str, ...], upstream: str
+) -> bytes:
+    """The line of a request that the broker let through."""
+    tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
+    entry = Entry(
+        t=timestamp(at),
+        ev=Event.EGRESS,
+        id=sandbox.id,
+        vm=sandbox.vm,
+        tenant=tenant,
+        ref=host,
+        secret=",".join(secrets),
+        upstream=upstream,
     )
     return msgspec.json.encode(entry)

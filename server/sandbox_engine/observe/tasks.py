@@ -43,6 +43,16 @@ async def cancel(*tasks: asyncio.Task[Any] | None) -> None:
             await task
 
 
+async def together(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run them side by side; the first failure ends the others and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for coroutine in coroutines:
+                group.create_task(coroutine)
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+
+
 async def settle() -> None:
     """Wait for every spawned task: the last step of an orderly stop."""
     current = asyncio.current_task()

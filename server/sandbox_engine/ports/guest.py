@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -82,6 +83,9 @@ class GuestConnection(Protocol):
 
     The connection's own task group reads the link; it ends with the link or `close()`.
     """
+
+    on_opened: Callable[[int, GuestStream], None] | None
+    """Called with the port and the stream that the guest opened; None refuses them all."""
 
     @property
     def lost(self) -> asyncio.Event:

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.model.usage import timestamp
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.ledger import Ledger
+from sandbox_engine.services.egress import EgressEvent
 
 MAX_FIRST_LINE = 4096
 """A longer request is recorded as `oversized`, unread."""
@@ -55,6 +57,15 @@ class Audit:
         """The engine opens this call on a client's behalf."""
         if self._ledger is not None:
             self._write(sandbox_id, frame["op"], frame)
+
+    def egress(self, sandbox: Sandbox, event: EgressEvent) -> None:
+        """The broker decided on a request of its guest: refused ones are the interesting ones."""
+        if self._ledger is not None:
+            record = {"t": timestamp(self._clock.now()), "id": sandbox.id, "op": "egress"}
+            record |= {"dest": f"{event.host}:{event.port}", "decision": event.decision}
+            if event.secrets:
+                record["secret"] = ",".join(event.secrets)
+            self._ledger.append(msgspec.json.encode(record))
 
     def node(self, op: str, facts: dict[str, Any]) -> None:
         """An operator changed the node."""

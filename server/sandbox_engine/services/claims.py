@@ -25,6 +25,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.claim_request import ClaimRequest, RenewRequest, check_on_expire
+from sandbox_engine.model.egress_rules import intercepted
 from sandbox_engine.model.environment import guest_part, host_part
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import (
@@ -36,6 +37,7 @@ from sandbox_engine.model.sandbox import (
 )
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.services.access import Party
+from sandbox_engine.services.egress import Egress
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.tenants import Tenants
 
@@ -65,9 +67,10 @@ class Claims:
         tenants: Tenants,
         default_lease_s: int,
         wait_s: float,
+        egress: Egress,
     ) -> None:
         self._sandboxes, self.sizes, self._tenants = sandboxes, sizes, tenants
-        self._default_lease_s = default_lease_s
+        self._default_lease_s, self._egress = default_lease_s, egress
         self.wait_s = wait_s
         """How long a claim waits for a VM where none is warm."""
 
@@ -77,7 +80,12 @@ class Claims:
         Raises `InvalidArgument`, `NotOffered`, `LimitReached`, `Draining`, `PoolExhausted`,
         `ProvisioningFailed`.  Cancelling leaves nothing behind.
         """
-        request.check()
+        egress_class = self._tenants.egress_class(party.tenant)
+        rules = self._egress.claim_rules(request.key, party.tenant, egress_class)
+        request.check(
+            () if request.egress is False else intercepted(rules),
+            egress_offered=self._egress.offered,
+        )
         if request.volumes:
             check_kept(request.on_expire)
         key, size = request.key, self.sizes.get(request.key.size)
@@ -95,7 +103,8 @@ class Claims:
                 mounted=not request.volumes_attach_only,
             ),
             host_env=host_part(request.env),
-            egress_class=self._tenants.egress_class(party.tenant),
+            egress=request.egress is not False,
+            egress_class=egress_class,
         )
         spec = SandboxSpec(
             template=key.template,

@@ -42,8 +42,12 @@ class Environments:
         sandboxes: Sandboxes,
         audit: Audit,
         intercepted: Callable[[Sandbox], Collection[str]],
+        changed: Callable[[Sandbox], None] = lambda _: None,
     ) -> None:
-        """`intercepted` tells the hosts into whose requests a claim's proxy can put values."""
+        """`intercepted` tells the hosts into whose requests a claim's proxy can put values;
+        `changed` is called once other values count.
+        """
+        self._changed = changed
         self._sandboxes, self._audit, self._intercepted = sandboxes, audit, intercepted
 
     def shown(self, sandbox: Sandbox) -> dict[str, Any]:
@@ -84,6 +88,7 @@ class Environments:
         except EngineError:
             sandbox.spec, sandbox.claim = before
             raise
+        self._changed(sandbox)
         self._audit.call(sandbox.id, {"op": "env"})
 
     async def _write(self, sandbox: Sandbox, guest: dict[str, str]) -> None:

@@ -32,6 +32,7 @@ from sandbox_engine.ports.journal import Journal
 from sandbox_engine.ports.snapshots import SnapshotStore
 from sandbox_engine.ports.templates import TemplatePins
 from sandbox_engine.services.idle import IdleClock
+from sandbox_engine.services.lanes import Network, NoNetwork
 from sandbox_engine.services.live import Live
 from sandbox_engine.services.vms import DISK, Vm
 from sandbox_engine.services.watching import Watcher
@@ -57,6 +58,7 @@ class Registry:
         self.on_lease: Callable[[], None] = lambda: None
         """Called when a deadline may have become the nearest one."""
         self.watchers: list[Watcher] = []
+        self.network: Network = NoNetwork()
         self.waker: Callable[[Live], Awaitable[None]] = _no_waker
         """Wakes a hibernated sandbox."""
 
@@ -79,6 +81,7 @@ class Registry:
         live.held, sandbox.vm, sandbox.disk = vm, vm.name, DISK
         sandbox.resumed_at = self._clock.now()
         self._watch(live, vm)
+        self.network.configure(sandbox, vm, saved=True)
 
     # -- find --------------------------------------------------------------------
 

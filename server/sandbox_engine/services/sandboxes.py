@@ -127,7 +127,15 @@ class Sandboxes(Registry):
 
         key = (spec, lease_s, caller.session)
         sandbox_id = await self._requests.once(caller.name, request_id, key, work)
-        return Created(sandbox=self.get(caller, sandbox_id), token=self._mint.token(sandbox_id))
+        return self._told(self.get(caller, sandbox_id))
+
+    def _told(self, sandbox: Sandbox) -> Created:
+        """With its tokens, which the same sandbox always has."""
+        return Created(
+            sandbox=sandbox,
+            token=self._mint.token(sandbox.id),
+            session_token=self._mint.session_token(sandbox.id),
+        )
 
     async def _create(
         self, caller: Caller, spec: SandboxSpec, lease_s: int, claim: Claim | None = None
@@ -228,9 +236,11 @@ class Sandboxes(Registry):
             parent=birth.parent,
             from_checkpoint=birth.from_checkpoint,
         )
+        self.network.settle(sandbox)
         self._journal.sandbox_put(sandbox)
+        self.network.configure(sandbox, vm, saved=bool(birth.layers))
         self.track(sandbox, vm)
-        return Created(sandbox=sandbox, token=self._mint.token(sandbox.id))
+        return self._told(sandbox)
 
     # -- change ------------------------------------------------------------------
 

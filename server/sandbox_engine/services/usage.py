@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sandbox_engine.model.sandbox import Created, Sandbox
-from sandbox_engine.model.usage import Event, usage_line
+from sandbox_engine.model.usage import Event, egress_line, usage_line
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.ledger import Ledger
+from sandbox_engine.services.egress import EgressEvent
 from sandbox_engine.services.watching import Copy, End, Shelf
 
 _ENDS = {End.RELEASE: Event.RELEASE, End.REAP: Event.REAP}
@@ -49,6 +50,18 @@ class Usage:
         """Its VM is down, and is not started again."""
         self._write(Event.VMM_EXIT, sandbox)
         self._write(Event.VMM_FAILED, sandbox, ref=sandbox.failure)
+
+    def egress(self, sandbox: Sandbox, event: EgressEvent) -> None:
+        """Its guest reached something."""
+        if event.decision.startswith("allowed"):
+            line = egress_line(
+                self._clock.now(),
+                sandbox,
+                host=event.host,
+                secrets=event.secrets,
+                upstream=event.upstream,
+            )
+            self._ledger.append(line)
 
     def _write(self, event: Event, sandbox: Sandbox, ref: str = "", children: int = 0) -> None:
         self._ledger.append(usage_line(self._clock.now(), event, sandbox, ref, children))

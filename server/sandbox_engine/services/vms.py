@@ -11,7 +11,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -23,7 +23,13 @@ from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmErr
 from sandbox_engine.model.size import Size
 from sandbox_engine.model.template import Manifest
 from sandbox_engine.observe.tasks import spawn
-from sandbox_engine.ports.guest import GuestConnection, GuestConnector, Identity, Welcome
+from sandbox_engine.ports.guest import (
+    GuestConnection,
+    GuestConnector,
+    GuestStream,
+    Identity,
+    Welcome,
+)
 from sandbox_engine.ports.journal import Journal, VmRow
 from sandbox_engine.ports.snapshots import Files
 from sandbox_engine.ports.templates import ReadyTemplate
@@ -144,6 +150,8 @@ class VmFactory:
     ) -> None:
         self._driver, self._connector, self._journal = driver, connector, journal
         self.root, self._uids = root, uids
+        self.on_opened: Callable[[str, int, GuestStream], None] | None = None
+        """Takes the sandbox's id, the port, and the stream that its guest opened."""
 
     async def prepare(
         self,
@@ -210,7 +218,7 @@ class VmFactory:
         """
         try:
             await vm.machine.start()
-            vm.guest = await self._connector.connect(vm.machine.channel_path)
+            vm.guest = await self._connect(vm)
             if vm.boots:
                 # Read only once the guest has booted: its clock would be set to a time long past.
                 await vm.guest.greet(None, timeout_s=COLD_BOOT_S)
@@ -252,8 +260,14 @@ class VmFactory:
 
     async def reconnect(self, vm: Vm) -> None:
         """Greet the guest of an adopted VM: it keeps its identity, streams start anew."""
-        vm.guest = await self._connector.connect(vm.machine.channel_path)
+        vm.guest = await self._connect(vm)
         vm.welcome = await vm.guest.greet(None, resync=True, timeout_s=20.0)
+
+    async def _connect(self, vm: Vm) -> GuestConnection:
+        guest = await self._connector.connect(vm.machine.channel_path)
+        if (on_opened := self.on_opened) is not None:
+            guest.on_opened = lambda port, stream: on_opened(vm.sandbox_id, port, stream)
+        return guest
 
     async def clear(self, keep: set[str]) -> list[str]:
         """Remove every VM and directory below the root whose name is not in `keep`."""

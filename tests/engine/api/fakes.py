@@ -91,7 +91,7 @@ class FakeSandboxes(Sandboxes):
             vm=f"vm-{number}",
         )
         self.boxes[sandbox.id] = sandbox
-        return Created(sandbox=sandbox, token=TOKEN)
+        return Created(sandbox=sandbox, token=TOKEN, session_token=TOKEN)
 
     def get(self, caller: Caller, sandbox_id: str) -> Sandbox:
         if sandbox_id not in self.boxes:

@@ -29,7 +29,9 @@ from sandbox_engine.model.workspace import MAX_TTL_S
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.services import node as services
 from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.egress import egress_of
 from sandbox_engine.services.leases import Reaper
+from sandbox_engine.services.network import DoorNetwork
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
@@ -177,6 +179,12 @@ class World(Node):
         self.reaper = Reaper(self.sandboxes, self.clock)
         self.reaper.archiver = self.states.idling
         self.usage = LineFile(data / "usage.jsonl")
+        # As the daemon does it, for a configuration with a broker.
+        self.egress = egress_of(config, mint)
+        self.egress.registry = self.sandboxes
+        self.sandboxes.watchers.append(self.egress)
+        if self.egress.offered:
+            self.sandboxes.network = DoorNetwork(self.egress, mint)
         self.door = NodeDoor(
             config=config,
             config_path=self.config_file,
@@ -200,6 +208,7 @@ class World(Node):
             volumes=Volumes((one.entry() for one in config.volumes), FileImages()),
             saved_tenants=FileDocument(data / "tenants.json", 0o600),
             states=self.states,
+            egress=self.egress,
         )
 
     async def _main(self) -> None:

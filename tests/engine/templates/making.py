@@ -19,7 +19,7 @@ from sandbox_engine.model.template import (
     Platform,
 )
 from sandbox_engine.ports.builder import BuildProgress
-from sandbox_engine.ports.guest import GuestPort, Identity, Welcome
+from sandbox_engine.ports.guest import GuestPort, GuestStream, Identity, Welcome
 from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats
 from sandbox_engine.templates.build import Builder, Machines
 from sandbox_engine.templates.digests import digest_file
@@ -226,6 +226,7 @@ class FakeGuest:
 
     def __init__(self, events: list[str]) -> None:
         self.lost = asyncio.Event()
+        self.on_opened: Callable[[int, GuestStream], None] | None = None
         self.commands: list[list[str]] = []
         self.answers = True
         self.silent = False

@@ -80,7 +80,7 @@ def created(result: Created) -> pb.ServerMessage:
     """A new sandbox."""
     reply = pb.ServerMessage()
     reply.create.sandbox_id = result.sandbox.number
-    reply.create.session_token = result.token
+    reply.create.session_token = result.session_token
     return reply
 
 

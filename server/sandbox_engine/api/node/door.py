@@ -30,6 +30,7 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.audit import Audit
 from sandbox_engine.services.buffered import BufferedExecs
 from sandbox_engine.services.claims import Claims
+from sandbox_engine.services.egress import Egress
 from sandbox_engine.services.environment import Environments
 from sandbox_engine.services.instance_metadata import InstanceMetadata
 from sandbox_engine.services.metrics import Metrics
@@ -72,6 +73,7 @@ class NodeDoor:
         saved_tenants: Document,
         states: States,
         volumes: Volumes,
+        egress: Egress,
     ) -> None:
         self._sandboxes, self._admission = sandboxes, admission
         self._open_audit = open_audit
@@ -81,7 +83,7 @@ class NodeDoor:
         self.tenants = Tenants(
             document=saved_tenants,
             api_token=config.api_token,
-            classes=frozenset,  # no egress policy is served here, and so no class of one
+            classes=lambda: frozenset(egress.policies.classes) if egress.offered else frozenset(),
             audit=self._audit,
         )
         admission.tenant_limit = self.tenants.max_claims
@@ -91,6 +93,7 @@ class NodeDoor:
             tenants=self.tenants,
             default_lease_s=config.default_lease_seconds,
             wait_s=config.claim_wait_seconds,
+            egress=egress,
         )
         self.targets = PoolTargets(
             pools=pools, sizes=sizes, document=saved_pools, config=config.pools
@@ -99,7 +102,9 @@ class NodeDoor:
         metrics = Metrics(
             pools=pools, targets=self.targets, claims=self.claims, admission=admission
         )
-        sandboxes.watchers += (Usage(usage, clock), metrics)
+        journal = Usage(usage, clock)
+        sandboxes.watchers += (journal, metrics)
+        egress.records += (journal.egress, self._audit.egress)
         self._limits(config)()
         relays = Relays(sandboxes=sandboxes, claims=self.claims, audit=self._audit)
         previews = Previews(
@@ -138,7 +143,8 @@ class NodeDoor:
         environments = Environments(
             sandboxes=sandboxes,
             audit=self._audit,
-            intercepted=lambda _: frozenset(),  # no proxy is served here that could
+            intercepted=egress.intercepted,
+            changed=egress.revoke,
         )
         access = Access(config.api_token, mint, self.tenants)
         state_calls = StateCalls(

@@ -36,7 +36,7 @@ def granted(created: Created, owner_addr: str) -> Value:
     view: Value = {"id": sandbox.id, "token": created.token, "deadline": moment(sandbox.deadline)}
     if owner_addr:
         view["owner_addr"] = owner_addr
-    view["net_route"] = "none"
+    view["net_route"] = sandbox.net_route
     if sandbox.claim is not None and sandbox.claim.template_digest:
         view["template_digest"] = sandbox.claim.template_digest
     if sandbox.from_checkpoint:

@@ -187,7 +187,7 @@ class SandboxServicer:
 
 def credentials(created: Created) -> pb.SandboxCredentials:
     """What its holder may show."""
-    return pb.SandboxCredentials(token=created.token, session_token=created.token)
+    return pb.SandboxCredentials(token=created.token, session_token=created.session_token)
 
 
 def spec_from_pb(request: pb.CreateSandboxRequest) -> SandboxSpec:
@@ -211,6 +211,9 @@ def spec_from_pb(request: pb.CreateSandboxRequest) -> SandboxSpec:
     )
 
 
+_ROUTES = {"none": pb.NET_ROUTE_NONE, "relay": pb.NET_ROUTE_RELAY, "direct": pb.NET_ROUTE_DIRECT}
+
+
 def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
     """What it is."""
     return pb.Sandbox(
@@ -229,7 +232,7 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         session_key=sandbox.spec.session_key or "",
         attach_session=sandbox.session or "",
         net=pb.NET_LANE_NONE,
-        net_route=pb.NET_ROUTE_NONE,
+        net_route=_ROUTES[sandbox.net_route],
         tenant=(sandbox.claim.tenant or "") if sandbox.claim is not None else "",
         parent_id=sandbox.parent,
         from_checkpoint=sandbox.from_checkpoint,

@@ -1,0 +1,1 @@
+"""How guests reach the network: the broker's doors."""
