@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 # Handwritten Python; generated code is checked for drift instead.
-SOURCES := server guest_agent sdk/python/sandbox_sdk tools tests $(wildcard broker)
+SOURCES := server guest_agent sdk/python/sandbox_sdk sdk/python/sandbox_mcp tools tests $(wildcard broker)
 # Black-box tests by people who did not write this project, where they are at hand.
 export CONFORMANCE_DIR ?= ../shared/conformance
 

@@ -1,0 +1,1 @@
+"""`sandbox-mcp`: the engine's sandboxes as tools of the Model Context Protocol."""
