@@ -13,6 +13,7 @@ from sandbox_cli.commands.node import node
 from sandbox_cli.commands.run import run
 from sandbox_cli.commands.sandboxes import create, destroy, inspect, ls, pause, resume
 from sandbox_cli.commands.template import template
+from sandbox_cli.commands.usage import usage
 from sandbox_cli.commands.verify import verify
 from sandbox_cli.options import examples
 
@@ -45,7 +46,7 @@ def cli() -> None:
 
 
 for _command in (
-    run, verify, template, create, ls, inspect, exec_, pause, resume, destroy, node, doctor,
+    run, verify, template, create, ls, inspect, exec_, pause, resume, destroy, node, usage, doctor,
     completion,
 ):  # fmt: skip
     cli.add_command(_command)
