@@ -10,12 +10,12 @@ from typing import Any
 
 import grpc
 import pytest
-from sandbox.v1 import broker_pb2, broker_pb2_grpc, guest_pb2, guest_pb2_grpc
+from sandbox.v1 import broker_pb2, broker_pb2_grpc
 from sandbox.v1 import sandboxes_pb2 as pb
-from sandbox.v1 import sandboxes_pb2_grpc as rpc
 
+from tests.egress.nodes import Node
 from tests.egress.scripted import ScriptedBroker
-from tests.support.engine import Engine, engine
+from tests.support.engine import engine
 
 pytestmark = pytest.mark.vm
 
@@ -43,34 +43,9 @@ open("/tmp/end", "w").write(repr(end))
 """
 
 
-class Node:
-    """An engine with a broker, and a gRPC client of it."""
-
-    def __init__(self, made: Engine, broker: ScriptedBroker, authority: Path) -> None:
-        self.engine, self.broker, self.authority = made, broker, authority
-        self.channel = grpc.insecure_channel(f"unix:{made.grpc_socket}")
-        self.sandboxes = rpc.SandboxServiceStub(self.channel)
-
-    def create(self, **fields: Any) -> Any:
-        request = pb.CreateSandboxRequest(template="base", **fields)
-        request.pool_wait.FromSeconds(120)
-        return self.sandboxes.CreateSandbox(request)
-
-    def destroy(self, sandbox_id: str) -> None:
-        self.sandboxes.DestroySandbox(pb.DestroySandboxRequest(sandbox_id=sandbox_id))
-
-    def sh(self, sandbox_id: str, *argv: str) -> str:
-        """What a command printed on either output."""
-        start = guest_pb2.ExecRequest(
-            start=guest_pb2.ExecStart(sandbox_id=sandbox_id, argv=list(argv))
-        )
-        out = b""
-        for event in guest_pb2_grpc.GuestServiceStub(self.channel).Exec(iter([start])):
-            out += event.out.data + event.err.data
-        return out.decode()
-
-    def talk(self, sandbox_id: str, port: int = 3128, size: int = 3) -> str:
-        return self.sh(sandbox_id, "python3", "-c", _TALK, str(port), str(size)).strip()
+def talk(node: Node, sandbox_id: str, port: int = 3128, size: int = 3) -> str:
+    """What a connection through a door answered."""
+    return node.sh(sandbox_id, "python3", "-c", _TALK, str(port), str(size)).strip()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +61,7 @@ def node(base_template: str) -> Iterator[Node]:
                 broker_doors=str(doors),
                 broker_uid=os.geteuid(),
             ) as made:
-                yield Node(made, broker, authority)
+                yield Node(made, authority)
         finally:
             broker.close()
 
@@ -100,13 +75,13 @@ def guest(node: Node) -> Iterator[Any]:
 
 def test_a_connection_is_the_sandbox_s_own(node: Node, guest: Any) -> None:
     sandbox = guest.sandbox.id
-    assert node.talk(sandbox) == f"for SANDBOX/1 {sandbox} proxy 3"
+    assert talk(node, sandbox) == f"for SANDBOX/1 {sandbox} proxy 3"
 
 
 def test_bytes_and_half_closes_pass_both_ways(node: Node, guest: Any) -> None:
     size = 9 << 20  # more than two windows of the channel
     sandbox = guest.sandbox.id
-    assert node.talk(sandbox, size=size) == f"for SANDBOX/1 {sandbox} proxy {size}"
+    assert talk(node, sandbox, size=size) == f"for SANDBOX/1 {sandbox} proxy {size}"
 
 
 def test_what_every_exec_inherits(node: Node, guest: Any) -> None:
@@ -131,7 +106,7 @@ def test_the_token_is_known_to_the_authority(node: Node, guest: Any) -> None:
 
 
 def test_the_socks_door_is_closed_unless_a_pool_opens_it(node: Node, guest: Any) -> None:
-    assert "ConnectionRefusedError" in node.talk(guest.sandbox.id, port=1080)
+    assert "ConnectionRefusedError" in talk(node, guest.sandbox.id, port=1080)
 
 
 def test_a_guest_has_no_interface_but_its_loopback(node: Node, guest: Any) -> None:
@@ -146,7 +121,7 @@ def test_an_empty_policy_gets_no_variable_and_no_door(node: Node) -> None:
         printed = node.sh(made.sandbox.id, "env").lower()
         assert "proxy" not in printed
         assert "sandbox_" not in printed
-        assert "ConnectionRefusedError" in node.talk(made.sandbox.id)
+        assert "ConnectionRefusedError" in talk(node, made.sandbox.id)
         assert made.sandbox.net_route == pb.NET_ROUTE_NONE
     finally:
         node.destroy(made.sandbox.id)
@@ -162,7 +137,7 @@ def test_forks_and_wakes_connect_as_themselves(node: Node, guest: Any) -> None:
     ).children
     try:
         own = child.sandbox.id
-        assert node.talk(own) == f"for SANDBOX/1 {own} proxy 3"
+        assert talk(node, own) == f"for SANDBOX/1 {own} proxy 3"
         ended = node.sh(own, "sh", "-c", "until [ -s /tmp/end ]; do sleep 0.1; done; cat /tmp/end")
         assert ended in ("b''", "'ConnectionResetError'")
         token = node.sh(own, "sh", "-c", 'echo "$SANDBOX_SESSION_TOKEN"').strip()
@@ -170,6 +145,6 @@ def test_forks_and_wakes_connect_as_themselves(node: Node, guest: Any) -> None:
         assert node.sh(parent, "sh", "-c", "test -e /tmp/end || echo held") == "held\n"
         node.sandboxes.HibernateSandbox(pb.HibernateSandboxRequest(sandbox_id=own))
         node.sandboxes.WakeSandbox(pb.WakeSandboxRequest(sandbox_id=own))
-        assert node.talk(own) == f"for SANDBOX/1 {own} proxy 3"
+        assert talk(node, own) == f"for SANDBOX/1 {own} proxy 3"
     finally:
         node.destroy(child.sandbox.id)

@@ -1,0 +1,164 @@
+"""A real guest, the real broker and an upstream with TLS: credentials used, never held."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sandbox.v1 import sandboxes_pb2 as pb
+
+from tests.broker.upstream import Upstream
+from tests.broker.world import Broker, make_ca
+from tests.egress.nodes import Node
+from tests.support.engine import engine
+
+pytestmark = pytest.mark.vm
+
+SECRET = "credential-of-api-0b8e1f"
+_GET = """
+import sys, urllib.error, urllib.request
+try:
+    answer = urllib.request.urlopen(sys.argv[1], timeout=60)
+except urllib.error.HTTPError as error:
+    answer = error
+except OSError as error:
+    print(error)
+    sys.exit()
+print(answer.status, answer.read().decode())
+"""
+_TLS = """
+import os, ssl, urllib.request
+context = ssl.create_default_context(cadata=os.environ["ROOT"])
+opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context),
+                                     urllib.request.ProxyHandler())
+print(opener.open("https://" + os.environ["INDEX"], timeout=60).read().decode())
+"""
+
+
+class Chain:
+    """Engine, broker and upstream."""
+
+    def __init__(self, node: Node, broker: Broker, upstream: Upstream) -> None:
+        self.node, self.broker, self.upstream = node, broker, upstream
+
+    def get(self, sandbox_id: str, url: str) -> str:
+        """What a guest's stock client gets, by the variables it was given."""
+        return self.node.sh(sandbox_id, "python3", "-c", _GET, url).strip()
+
+    def carried(self) -> set[str]:
+        """Credentials that the upstream saw since this was last asked."""
+        values = {value for seen in self.upstream.seen for value in seen.values("authorization")}
+        self.upstream.seen.clear()
+        return values
+
+
+@pytest.fixture(scope="module")
+def chain(base_template: str) -> Iterator[Chain]:
+    nobody = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory(prefix="sbx-broker-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        root, pem = make_ca(folder)
+        credentials = folder / "credentials.conf"
+        credentials.write_text(f"api.example = Bearer {SECRET}\n")
+        credentials.chmod(0o600)
+        os.chown(credentials, nobody.pw_uid, nobody.pw_gid)
+        upstream = Upstream(pem)
+        try:
+            with engine(
+                pools=[{"template": base_template, "warm": 1, "waiting": 0}],
+                allowed_services=["api.example", "index.example"],
+                broker_socket=str(folder / "engine.sock"),
+                broker_doors=str(folder / "doors.sock"),
+                broker_uid=nobody.pw_uid,
+            ) as made:
+                broker = Broker(folder, root)
+                try:
+                    yield Chain(Node(made, folder / "engine.sock"), broker, upstream)
+                finally:
+                    assert broker.close() == 0
+        finally:
+            upstream.close()
+
+
+@pytest.fixture(scope="module")
+def guest(chain: Chain) -> Iterator[Any]:
+    root = (chain.broker.folder / "upstream-root.crt").read_text()
+    env = {
+        "ROOT": root,
+        "UPSTREAM": f"api.example:{chain.upstream.port}",
+        "INDEX": f"index.example:{chain.upstream.port}",
+    }
+    made = chain.node.create(env={name: pb.EnvVar(value=value) for name, value in env.items()})
+    yield made
+    chain.node.destroy(made.sandbox.id)
+
+
+def test_absolute_form_is_upgraded_and_carries_the_credential(chain: Chain, guest: Any) -> None:
+    url = f"http://api.example:{chain.upstream.port}/"
+    assert chain.get(guest.sandbox.id, url) == "200 hello"
+    assert chain.carried() == {f"Bearer {SECRET}"}
+
+
+def test_a_connect_tunnel_is_opaque_to_the_broker(chain: Chain, guest: Any) -> None:
+    assert chain.node.sh(guest.sandbox.id, "python3", "-c", _TLS).strip() == "hello"
+    assert chain.carried() == set()
+
+
+def test_another_destination_is_refused(chain: Chain, guest: Any) -> None:
+    url = f"http://open.example:{chain.upstream.port}/"
+    assert chain.get(guest.sandbox.id, url).startswith("403")
+    assert not chain.upstream.seen
+
+
+def test_a_fork_reaches_the_upstream_as_itself_and_no_secret_is_in_what_is_saved(
+    chain: Chain, guest: Any
+) -> None:
+    node, parent = chain.node, guest.sandbox.id
+    url = f"http://api.example:{chain.upstream.port}/"
+    (child,) = node.sandboxes.ForkSandbox(
+        pb.ForkSandboxRequest(sandbox_id=parent, count=1)
+    ).children
+    own = child.sandbox.id
+    try:
+        for each in (parent, own):
+            assert chain.get(each, url) == "200 hello"
+            assert chain.carried() == {f"Bearer {SECRET}"}
+            chain.broker.wait_for_line(
+                lambda line, each=each: (
+                    line.get("sandbox_id") == each
+                    and line.get("decision") == "allowed_credentialed"
+                )
+            )
+        assert SECRET not in node.sh(own, "sh", "-c", "env; cat /proc/[0-9]*/environ")
+        node.sandboxes.HibernateSandbox(pb.HibernateSandboxRequest(sandbox_id=own))
+        searched = [path for path in _own_files(node.engine.data) if _holds(path, b"SANDBOX_")]
+        assert searched, "the saved memory is not among what is searched"
+        holding = [path for path in _own_files(node.engine.data) if _holds(path, SECRET.encode())]
+        assert holding == []
+        assert SECRET not in chain.broker.log_path.read_text()
+    finally:
+        node.destroy(own)
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    """Of one engine: memory and devices of what is saved, disks, journals, logs."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _holds(path: Path, needle: bytes) -> bool:
+    """Whether it is in there, a MiB at a time."""
+    tail = b""
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            if needle in tail + piece:
+                return True
+            tail = piece[-len(needle) :]
+    return False
