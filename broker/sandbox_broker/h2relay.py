@@ -258,7 +258,9 @@ class H2Relay:
             return
         lane.entry.status = int(dict(headers).get(b":status", b"0"))
         scrubbed = [(n, lane.scrub.whole(v)) for n, v in headers]
-        self._down.send_headers(lane.down, scrubbed)
+        lane.down_ended = event.stream_ended is not None
+        # Headers that end the stream stay so: gRPC tells errors by them, and by nothing after.
+        self._down.send_headers(lane.down, scrubbed, end_stream=lane.down_ended)
 
     # Both.
 

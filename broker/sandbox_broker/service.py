@@ -143,14 +143,22 @@ class Service:
                 if head.form == "connect":
                     await self._open(client, grant, ask, entry, _ESTABLISHED)
                     return
-                keep = await relay(self.means, client, head, grant, entry)
-                self._recorder.finish(entry)
-                if not keep:
+                if not await self._relay(client, head, grant, entry):
                     return
             except Refused as error:
                 proxy = door is None and form in {"absolute", "connect"}
                 await self._refuse(client, error, entry, proxy=proxy)
                 return
+
+    async def _relay(self, client: Stream, head: http1.Head, grant: Grant, entry: Entry) -> bool:
+        try:
+            keep = await relay(self.means, client, head, grant, entry)
+        except asyncio.CancelledError:
+            entry.reason = "ended with its sandbox"
+            self._recorder.finish(entry)
+            raise
+        self._recorder.finish(entry)
+        return keep
 
     async def _refuse(self, client: Stream, error: Refused, entry: Entry, *, proxy: bool) -> None:
         status, extra = error.status, []
@@ -280,9 +288,7 @@ class Service:
                     raise Malformed("inside a tunnel a target is a path")
                 if (head.host, head.port) != origin:
                     raise Misdirected("Host is not the host of this connection")
-                keep = await relay(self.means, client, head, await ask(), entry)
-                self._recorder.finish(entry)
-                if not keep:
+                if not await self._relay(client, head, await ask(), entry):
                     return
             except Refused as error:
                 await self._refuse(client, error, entry, proxy=False)

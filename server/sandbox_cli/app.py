@@ -6,6 +6,7 @@ from importlib import metadata
 
 import click
 
+from sandbox_cli.commands.ca import ca
 from sandbox_cli.commands.completion import completion
 from sandbox_cli.commands.doctor import doctor
 from sandbox_cli.commands.exec import exec_
@@ -47,6 +48,6 @@ def cli() -> None:
 
 for _command in (
     run, verify, template, create, ls, inspect, exec_, pause, resume, destroy, node, usage, doctor,
-    completion,
+    ca, completion,
 ):  # fmt: skip
     cli.add_command(_command)

@@ -27,6 +27,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from google.protobuf.duration_pb2 import Duration
 from sandbox.v1 import broker_pb2, broker_pb2_grpc
 
 from tests.broker.upstream import Upstream
@@ -57,6 +58,7 @@ class ScriptedEngine(broker_pb2_grpc.BrokerServiceServicer):
     def grant(
         self, token: str, sandbox_id: str, *rules: broker_pb2.EgressRule, **more: Any
     ) -> None:
+        more = {"max_age": Duration()} | more  # not kept, unless a test is about keeping
         answer = broker_pb2.AuthorizeResponse(sandbox_id=sandbox_id, rules=rules, **more)
         self.by_token[token] = self.by_sandbox[sandbox_id] = answer
 
@@ -272,7 +274,7 @@ def basic(token: str, user: str = "sandbox") -> str:
 class World:
     """Everything of a module's tests; `port` is the upstream's."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, *, intercepting: bool = False, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="broker-"))
         self.folder.chmod(0o755)
         self.root, pem = make_ca(self.folder)
@@ -284,8 +286,25 @@ class World:
             "in.example = Bearer credential-of-in\n"
             "@named = [X-Api-Key] env:FROM_ENVIRONMENT\n"
         )
+        self.trust = self.folder / "ca" / "root.crt"
+        if intercepting:
+            settings |= self._make_authority()
         self.broker = Broker(self.folder, self.root, **settings)
         self.engine.wait_for(lambda engine: engine._watchers)
+
+    def _make_authority(self) -> dict[str, str]:
+        node = self.folder / "node"
+        for words in (
+            ["init", "--dir", str(self.folder / "ca")],
+            [
+                *("issue-intermediate", "--dir", str(self.folder / "ca")),
+                *("--name", "node-1", "--out", str(node)),
+            ],
+        ):
+            subprocess.run([sys.executable, "-m", "sandbox_cli", "ca", *words], check=True)
+        if os.geteuid() == 0:
+            os.chown(node / "intermediate.key", pwd.getpwnam("nobody").pw_uid, -1)
+        return {"CA_CERT": str(node / "intermediate.crt"), "CA_KEY": str(node / "intermediate.key")}
 
     def write_credentials(self, text: str, mode: int = 0o600) -> None:
         path = self.folder / "credentials.conf"
