@@ -9,10 +9,12 @@
 from sandbox_sdk import errors
 from sandbox_sdk._async.client import AsyncClient
 from sandbox_sdk._async.command import AsyncCommand
+from sandbox_sdk._async.connection import AsyncConnection
 from sandbox_sdk._async.files import AsyncFiles
 from sandbox_sdk._async.sandbox import AsyncSandbox
 from sandbox_sdk._sync.client import Client
 from sandbox_sdk._sync.command import Command
+from sandbox_sdk._sync.connection import Connection
 from sandbox_sdk._sync.files import Files
 from sandbox_sdk._sync.sandbox import Sandbox
 from sandbox_sdk.errors import SandboxError
@@ -40,11 +42,13 @@ from sandbox_sdk.retry import RetryPolicy
 __all__ = [
     "AsyncClient",
     "AsyncCommand",
+    "AsyncConnection",
     "AsyncFiles",
     "AsyncSandbox",
     "CheckpointInfo",
     "Client",
     "Command",
+    "Connection",
     "Credentials",
     "DirectoryEntry",
     "ExecEvent",

@@ -124,6 +124,9 @@ DELETE_CHECKPOINT = Method(
 )
 
 EXEC = Method(_GUEST + "Exec", guest_pb2.ExecRequest, guest_pb2.ExecResponse)
+FORWARD = Method(
+    _GUEST + "ForwardPort", guest_pb2.ForwardPortRequest, guest_pb2.ForwardPortResponse
+)
 READ = Method(_GUEST + "ReadFile", guest_pb2.ReadFileRequest, guest_pb2.ReadFileResponse, safe=True)
 WRITE = Method(_GUEST + "WriteFile", guest_pb2.WriteFileRequest, guest_pb2.WriteFileResponse)
 LIST_DIRECTORY = Method(

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from sandbox_guest.framing import FrameKind
 
 from sandbox_engine.errors import EngineError, GuestUnavailable, InvalidArgument
+from sandbox_engine.model.caller import Caller
 from sandbox_engine.ports.guest import GuestPort, GuestStream
 from sandbox_engine.services.access import Party
 from sandbox_engine.services.audit import Audit
@@ -149,11 +150,61 @@ class PortRelay:
         self._hold.close()
 
 
+class Ports:
+    """Connects to ports of guests."""
+
+    def __init__(self, sandboxes: Sandboxes, audit: Audit | None = None) -> None:
+        self._sandboxes, self._audit = sandboxes, audit
+
+    async def open(
+        self, caller: Caller, sandbox_id: str, port: int, *, passive: bool = False
+    ) -> PortRelay:
+        """Returns once the guest is connected; a `passive` one is no activity, wakes nothing.
+
+        Raises `InvalidArgument` for what is no port, `SandboxNotFound`, `StateConflict`,
+        `GuestUnavailable`.
+        """
+        check_port(port)
+        if not passive:
+            await self._sandboxes.awake(caller, sandbox_id)
+        channel = self._sandboxes.channel(caller, sandbox_id, passive=passive)
+        call = {"v": 1, "op": "port_forward", "port": port, "half_close": True}
+        relay = PortRelay(
+            channel.open(GuestPort.CLIENT, call),
+            self._sandboxes.idle(caller, sandbox_id).hold(passive=passive),
+        )
+        try:
+            if self._audit is not None:
+                self._audit.call(sandbox_id, call)
+            await self._connected(relay, port)
+        except BaseException:
+            relay.close()
+            raise
+        return relay
+
+    async def _connected(self, relay: PortRelay, port: int) -> None:
+        try:
+            async with asyncio.timeout(OPEN_PORT_S):
+                received = await relay.answer()
+        except TimeoutError as error:
+            raise GuestUnavailable(f"the guest did not reach its port {port} in time") from error
+        if received.get("type") != "ready":
+            reason = received.get("message", "no reason given")
+            raise GuestUnavailable(f"the guest cannot reach its port {port}: {reason}")
+
+
+def check_port(port: int) -> None:
+    """Raise `InvalidArgument` for what is none."""
+    if not 1 <= port <= 65535:
+        raise InvalidArgument("port", "must be 1 to 65535")
+
+
 class Relays:
     """Opens relays."""
 
     def __init__(self, *, sandboxes: Sandboxes, claims: Claims, audit: Audit) -> None:
         self._sandboxes, self._claims, self._audit = sandboxes, claims, audit
+        self._ports = Ports(sandboxes, audit)
 
     async def agent(self, party: Party, sandbox_id: str) -> AgentRelay:
         """A stream of calls; a hibernated sandbox is woken for it.
@@ -176,32 +227,6 @@ class Relays:
         A root party's relay is passive: it is no activity and wakes nothing.
         Raises as `agent()`, and `InvalidArgument` for what is no port.
         """
-        if not 1 <= port <= 65535:
-            raise InvalidArgument("port", "must be 1 to 65535")
+        check_port(port)
         self._claims.usable(sandbox_id)
-        passive = party.root
-        if not passive:
-            await self._sandboxes.awake(party.caller, sandbox_id)
-        channel = self._sandboxes.channel(party.caller, sandbox_id, passive=passive)
-        call = {"v": 1, "op": "port_forward", "port": port, "half_close": True}
-        relay = PortRelay(
-            channel.open(GuestPort.CLIENT, call),
-            self._sandboxes.idle(party.caller, sandbox_id).hold(passive=passive),
-        )
-        try:
-            self._audit.call(sandbox_id, call)
-            await self._connected(relay, port)
-        except BaseException:
-            relay.close()
-            raise
-        return relay
-
-    async def _connected(self, relay: PortRelay, port: int) -> None:
-        try:
-            async with asyncio.timeout(OPEN_PORT_S):
-                received = await relay.answer()
-        except TimeoutError as error:
-            raise GuestUnavailable(f"the guest did not reach its port {port} in time") from error
-        if received.get("type") != "ready":
-            reason = received.get("message", "no reason given")
-            raise GuestUnavailable(f"the guest cannot reach its port {port}: {reason}")
+        return await self._ports.open(party.caller, sandbox_id, port, passive=party.root)

@@ -137,7 +137,7 @@ async def test_what_is_not_served_says_so(stub: Any, method: str, request_: Any)
     assert (await refusal(getattr(stub, method)(request_))).reason == "UNIMPLEMENTED"
 
 
-@pytest.mark.parametrize("method", ["AttachExec", "ForwardPort"])
+@pytest.mark.parametrize("method", ["AttachExec"])
 async def test_a_stream_that_is_not_served_says_so(stub: Any, method: str) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await getattr(stub, method)().read()

@@ -11,6 +11,7 @@ from sandbox.v1 import checkpoints_pb2, guest_pb2, sandboxes_pb2
 from sandbox_sdk import _convert, _methods
 from sandbox_sdk._async.calls import AsyncCalls
 from sandbox_sdk._async.command import AsyncCommand
+from sandbox_sdk._async.connection import AsyncConnection
 from sandbox_sdk._async.files import AsyncFiles
 from sandbox_sdk.models import (
     CheckpointInfo,
@@ -113,6 +114,15 @@ class AsyncSandbox:
             if input is not None:
                 started.feed(input.encode() if isinstance(input, str) else input)
             return await started.wait()
+
+    async def connect(self, port: int) -> AsyncConnection:
+        """A connection to a TCP port on the guest's loopback.
+
+        Raises `GuestUnavailable` where nothing listens there.
+        """
+        made = AsyncConnection(self._calls.open(_methods.FORWARD))
+        await made.begin(self.id, port)
+        return made
 
     async def refresh(self) -> SandboxInfo:
         """Ask the engine anew; also in `info`."""

@@ -12,6 +12,7 @@ from sandbox.v1 import checkpoints_pb2, guest_pb2, sandboxes_pb2
 from sandbox_sdk import _convert, _methods
 from sandbox_sdk._sync.calls import Calls
 from sandbox_sdk._sync.command import Command
+from sandbox_sdk._sync.connection import Connection
 from sandbox_sdk._sync.files import Files
 from sandbox_sdk.models import (
     CheckpointInfo,
@@ -114,6 +115,15 @@ class Sandbox:
             if input is not None:
                 started.feed(input.encode() if isinstance(input, str) else input)
             return started.wait()
+
+    def connect(self, port: int) -> Connection:
+        """A connection to a TCP port on the guest's loopback.
+
+        Raises `GuestUnavailable` where nothing listens there.
+        """
+        made = Connection(self._calls.open(_methods.FORWARD))
+        made.begin(self.id, port)
+        return made
 
     def refresh(self) -> SandboxInfo:
         """Ask the engine anew; also in `info`."""

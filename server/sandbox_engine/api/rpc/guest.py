@@ -10,11 +10,13 @@ from sandbox.v1.file_kind_pb2 import FileKind
 
 from sandbox_engine.api.errors import wire_text
 from sandbox_engine.api.rpc import exec as live
+from sandbox_engine.api.rpc import forward
 from sandbox_engine.api.rpc.times import timestamp
 from sandbox_engine.errors import InvalidArgument, TooLarge
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import FileEntry, FileRead, Files, WriteOptions
+from sandbox_engine.services.relay import Ports
 
 MAX_DATA = 1 << 20
 DEFAULT_ENTRIES = 4096
@@ -28,14 +30,20 @@ KINDS = {
 class GuestServicer:
     """Message in, one service call, message out."""
 
-    def __init__(self, execs: Execs, files: Files) -> None:
-        self._execs, self._files = execs, files
+    def __init__(self, execs: Execs, files: Files, ports: Ports) -> None:
+        self._execs, self._files, self._ports = execs, files, ports
 
     def exec(
         self, requests: AsyncIterator[pb.ExecRequest], caller: Caller
     ) -> AsyncIterator[pb.ExecResponse]:
         """A live command."""
         return live.run(self._execs, requests, caller)
+
+    def forward_port(
+        self, requests: AsyncIterator[pb.ForwardPortRequest], caller: Caller
+    ) -> AsyncIterator[pb.ForwardPortResponse]:
+        """A connection to a port of the guest."""
+        return forward.run(self._ports, requests, caller)
 
     async def read_file(
         self, request: pb.ReadFileRequest, caller: Caller

@@ -32,6 +32,7 @@ from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
 from sandbox_engine.services.node import Node
+from sandbox_engine.services.relay import Ports
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
 from sandbox_engine.services.states import States
@@ -87,7 +88,7 @@ class RpcServer:
         self._sandboxes = SandboxServicer(sandboxes, sessions, states)
         self._servicers: dict[str, object] = {
             "SandboxService": self._sandboxes,
-            "GuestService": GuestServicer(execs, files),
+            "GuestService": GuestServicer(execs, files, Ports(sandboxes)),
             "CheckpointService": CheckpointServicer(states.checkpoints, states.promotions),
             "TemplateService": TemplateServicer(templates, states.promotions),
             "NodeService": NodeServicer(node),
