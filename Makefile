@@ -91,8 +91,8 @@ test-node-rest: setup conformance-at-hand ## tenants, previews, environment, met
 	  tests/system/node/test_public_client.py::test_the_rest_of_one_node
 
 .PHONY: test-broker
-test-broker: setup ## the egress broker alone
-	@$(PYTEST) tests/broker
+test-broker: setup ## egress alone: the broker, its authority, the doors of real guests
+	@$(PYTEST) tests/broker tests/egress
 
 .PHONY: bench
 bench: setup ## measure, and put the table into README.md and results/
