@@ -20,7 +20,7 @@ from tests.snapshots.conftest import live_node
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
-VERBS = int(os.environ.get("SANDBOX_CHAOS_VERBS", "100"))
+VERBS = int(os.environ.get("SANDBOX_CHAOS_VERBS", "60"))
 SEED = int(os.environ.get("SANDBOX_CHAOS_SEED", "5"))
 WEIGHTS = {
     "write": 60, "read": 30, "hibernate": 45, "wake": 20, "spawn": 10, "fork": 15, "branch": 10,
@@ -49,7 +49,7 @@ def test_whatever_happens_the_node_is_what_the_model_says(base_template: str) ->
                 world.torn(getattr(world, name), dice.random() * 0.4, kill=dice.random() < 0.7)
             else:
                 getattr(world, name)()
-            if number % 50 == 49:
+            if number % 25 == 24:
                 node.engine.restart()
             world.check_all()
             world.check_awake()
