@@ -21,7 +21,7 @@ import h2.exceptions
 
 from sandbox_broker import plan as plans
 from sandbox_broker import tasks
-from sandbox_broker.errors import Denied, Malformed, Misdirected, Refused, TooLarge
+from sandbox_broker.errors import Denied, Malformed, Misdirected, Refused, TooLarge, UpstreamFailed
 from sandbox_broker.http1 import Headers, authority, parse_authority
 from sandbox_broker.policy import Grant, judge_request
 from sandbox_broker.record import Entry, Recorder
@@ -253,7 +253,8 @@ class H2Relay:
         encodings = [v for n, v in headers if n == b"content-encoding" and v != b"identity"]
         if lane.scrub and encodings:
             _reset(self._up, lane.up, _CANCEL)
-            self._refuse(lane.down, Misdirected("the upstream compressed what must be read"))
+            self._refuse(lane.down, UpstreamFailed("the upstream compressed what must be read"))
+            lane.entry.status = 502
             self._finish(lane)
             return
         lane.entry.status = int(dict(headers).get(b":status", b"0"))
