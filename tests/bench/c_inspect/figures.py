@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.bench.measure import Row, timed
 from tests.support.engine import ROOT, engine
@@ -38,21 +39,51 @@ def measured(template: str = "base") -> dict[str, Any]:
         engine(pools=[{"template": template, "warm": 1, "waiting": 0}]) as made,
     ):
         program = compiled(Path(folder))
-        argv = list(map(str, [program, echo, made.engine_socket, template]))
-        done = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True)
+        argv = list(map(str, [program, echo.path, made.engine_socket, template]))
+        with servers_apart_from_the_client(echo.pid, made.pid):
+            done = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 @contextmanager
-def echo_server(path: Path) -> Iterator[Path]:
+def servers_apart_from_the_client(*servers: int) -> Iterator[None]:
+    """Both servers' loops on one CPU, and what is started meanwhile on the others.
+
+    Left to itself the scheduler puts the bare echo on its client's CPU and the daemon, which
+    has more to do, on another: then one figure has the cost of waking a CPU and the other has
+    not, and their ratio says how the host sleeps.
+    """
+    every = os.sched_getaffinity(0)
+    first = min(every)
+    if len(every) < 2:
+        yield
+        return
+    for pid in servers:
+        os.sched_setaffinity(pid, {first})
+    os.sched_setaffinity(0, every - {first})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+class Echo(NamedTuple):
+    """The floor: where it listens, and its process."""
+
+    path: Path
+    pid: int
+
+
+@contextmanager
+def echo_server(path: Path) -> Iterator[Echo]:
     """The floor, serving on `path`."""
     command = [sys.executable, "-m", "tests.bench.c_inspect.echo_server", str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         try:
-            yield path
+            yield Echo(path, process.pid)
         finally:
             process.kill()
 
