@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.codegen import blocking, c_messages, c_reference
+from tools.codegen import blocking, c_messages, c_reference, languages
 from tools.codegen.buf import ROOT, buf
 from tools.codegen.outputs import differences, publish, stale
 
@@ -28,7 +28,8 @@ def rules(*, accept_breaking: bool) -> bool:
 
 def generate(into: Path) -> bool:
     """Write every language's code and the API's image below `into`."""
-    for template in sorted(ROOT.glob("buf.gen*.yaml")):
+    left_out = [plugins.template for plugins in languages.install()]
+    for template in sorted(set(ROOT.glob("buf.gen*.yaml")) - set(left_out)):
         if not buf("generate", "--template", template, "--output", into):
             return False
     source = into / c_messages.OUTPUT.relative_to(ROOT)

@@ -7,13 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.codegen.languages import ROOT, all_plugins
 
 
 def buf(*arguments: str | Path) -> bool:
     """Run one buf command in the repository's root; its output goes to ours."""
+    return run(ROOT, *arguments)
+
+
+def run(within: Path, *arguments: str | Path) -> bool:
+    """Run one buf command in a folder; true if it ended well."""
     tools = Path(sys.executable).parent
-    path = os.pathsep.join([str(tools), os.environ.get("PATH", os.defpath)])
+    folders = [str(plugins.folder) for plugins in all_plugins()]
+    path = os.pathsep.join([str(tools), *folders, os.environ.get("PATH", os.defpath)])
     command = [str(tools / "buf"), *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=False)
+    done = subprocess.run(command, cwd=within, env={**os.environ, "PATH": path}, check=False)
     return done.returncode == 0
