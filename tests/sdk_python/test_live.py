@@ -102,3 +102,37 @@ async def test_states_are_saved_branched_and_woken(shared_engine: Engine) -> Non
         assert (await sandbox.hibernate()).state is SandboxState.HIBERNATED
         assert (await sandbox.wake()).state is SandboxState.RUNNING
         assert await sandbox.files.read("/workspace/x") == b"after\n"
+
+
+ECHO = """
+import socket
+with socket.create_server(("127.0.0.1", 8123)) as server:
+    print("up", flush=True)
+    while True:
+        peer, _ = server.accept()
+        with peer:
+            held = b"".join(iter(lambda: peer.recv(65536), b""))
+            peer.sendall(held[::-1])
+"""
+
+
+def test_a_port_is_reached_and_each_direction_ends_alone(sandbox: Sandbox) -> None:
+    data = bytes(range(256)) * 2048
+    with sandbox.exec(["python3", "-c", ECHO]) as server:
+        assert any(isinstance(event, Stdout) for event in server)
+        for _ in range(2):
+            with sandbox.connect(8123) as connection:
+                connection.send(data)
+                connection.send_end()
+                back = b"".join(iter(connection.receive, b""))
+            assert back == data[::-1]
+        with sandbox.connect(8123) as left:
+            left.send(b"x")  # and closed with the guest still reading
+        with sandbox.connect(8123) as connection:
+            connection.send_end()
+            assert connection.receive() == b""
+    with pytest.raises(errors.GuestUnavailable):
+        sandbox.connect(1)
+    for wrong in (0, 65536):
+        with pytest.raises(errors.InvalidArgument, match="1 to 65535"):
+            sandbox.connect(wrong)
