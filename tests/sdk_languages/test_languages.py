@@ -20,6 +20,9 @@ FENCE = re.compile(r"^```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 AT_HAND = [language for language in LANGUAGES if language.at_hand]
 LEFT_OUT = [language.name for language in LANGUAGES if not language.at_hand]
 
+pytestmark = pytest.mark.timeout(900)
+"""Against hanging: a first build of a language on a busy machine takes minutes."""
+
 languages = pytest.mark.parametrize("language", AT_HAND, ids=lambda one: one.name)
 
 

@@ -526,7 +526,9 @@ type BuildTemplateRequest struct {
 	// Build again where a template of the same inputs exists.
 	Force bool `protobuf:"varint,9,opt,name=force,proto3" json:"force,omitempty"`
 	// The build survives this stream.
-	Detach        bool `protobuf:"varint,10,opt,name=detach,proto3" json:"detach,omitempty"`
+	Detach bool `protobuf:"varint,10,opt,name=detach,proto3" json:"detach,omitempty"`
+	// Its machines have slots for catalog volumes.
+	Volumes       bool `protobuf:"varint,11,opt,name=volumes,proto3" json:"volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -627,6 +629,13 @@ func (x *BuildTemplateRequest) GetForce() bool {
 func (x *BuildTemplateRequest) GetDetach() bool {
 	if x != nil {
 		return x.Detach
+	}
+	return false
+}
+
+func (x *BuildTemplateRequest) GetVolumes() bool {
+	if x != nil {
+		return x.Volumes
 	}
 	return false
 }
@@ -1375,7 +1384,7 @@ const file_sandbox_v1_templates_proto_rawDesc = "" +
 	"\x06source\">\n" +
 	"\fDebianSource\x12\x14\n" +
 	"\x05suite\x18\x01 \x01(\tR\x05suite\x12\x18\n" +
-	"\ainclude\x18\x02 \x03(\tR\ainclude\"\x9d\x03\n" +
+	"\ainclude\x18\x02 \x03(\tR\ainclude\"\xb7\x03\n" +
 	"\x14BuildTemplateRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x12\n" +
@@ -1390,7 +1399,8 @@ const file_sandbox_v1_templates_proto_rawDesc = "" +
 	"\x06labels\x18\b \x03(\v2,.sandbox.v1.BuildTemplateRequest.LabelsEntryR\x06labels\x12\x14\n" +
 	"\x05force\x18\t \x01(\bR\x05force\x12\x16\n" +
 	"\x06detach\x18\n" +
-	" \x01(\bR\x06detach\x1a9\n" +
+	" \x01(\bR\x06detach\x12\x18\n" +
+	"\avolumes\x18\v \x01(\bR\avolumes\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x01\n" +
