@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.codegen.languages import ROOT, all_plugins
+from tools.codegen import languages
+
+ROOT = languages.ROOT
 
 
 def buf(*arguments: str | Path) -> bool:
@@ -18,7 +20,7 @@ def buf(*arguments: str | Path) -> bool:
 def run(within: Path, *arguments: str | Path) -> bool:
     """Run one buf command in a folder; true if it ended well."""
     tools = Path(sys.executable).parent
-    folders = [str(plugins.folder) for plugins in all_plugins()]
+    folders = [str(plugins.folder) for plugins in languages.all_plugins()]
     path = os.pathsep.join([str(tools), *folders, os.environ.get("PATH", os.defpath)])
     command = [str(tools / "buf"), *map(str, arguments)]
     done = subprocess.run(command, cwd=within, env={**os.environ, "PATH": path}, check=False)
