@@ -16,6 +16,8 @@ from tests.broker.upstream import Upstream
 from tests.broker.world import Broker, make_ca
 from tests.egress.nodes import Node
 from tests.support.engine import engine
+from tests.support.node import ROOT, free_port
+from tests.support.node import Node as NodeApi
 
 pytestmark = pytest.mark.vm
 
@@ -37,6 +39,24 @@ context = ssl.create_default_context(cadata=os.environ["ROOT"])
 opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context),
                                      urllib.request.ProxyHandler())
 print(opener.open("https://" + os.environ["INDEX"], timeout=60).read().decode())
+"""
+
+_SOCKS = """
+import os, socket, ssl, struct
+name, _, port = os.environ["INDEX"].partition(":")
+peer = socket.create_connection(("127.0.0.1", 1080), 60)
+peer.sendall(b"\\5\\1\\0")
+assert peer.recv(2) == b"\\5\\0"
+to = bytes([len(name)]) + name.encode() + struct.pack(">H", int(port))
+peer.sendall(b"\\5\\1\\0\\3" + to)
+reply = peer.recv(10)
+assert reply[1] == 0, reply
+tls = ssl.create_default_context(cadata=os.environ["ROOT"]).wrap_socket(peer, server_hostname=name)
+tls.sendall(b"GET / HTTP/1.1\\r\\nHost: " + name.encode() + b"\\r\\nConnection: close\\r\\n\\r\\n")
+got = b""
+while b"hello" not in got and (piece := tls.recv(4096)):
+    got += piece
+print(got.decode().splitlines()[-1])
 """
 
 
@@ -71,7 +91,19 @@ def chain(base_template: str) -> Iterator[Chain]:
         upstream = Upstream(pem)
         try:
             with engine(
-                pools=[{"template": base_template, "warm": 1, "waiting": 0}],
+                listen=f"127.0.0.1:{free_port()}",
+                api_token=ROOT,
+                sizes={"tiny": {"cpus": 1, "memory_mib": 256}},
+                pools=[
+                    {"template": base_template, "warm": 1, "waiting": 0},
+                    {
+                        "template": base_template,
+                        "size": "tiny",
+                        "warm": 0,
+                        "waiting": 0,
+                        "egress": {"rules": [{"host": "index.example"}], "socks": True},
+                    },
+                ],
                 allowed_services=["api.example", "index.example"],
                 broker_socket=str(folder / "engine.sock"),
                 broker_doors=str(folder / "doors.sock"),
@@ -114,6 +146,20 @@ def test_another_destination_is_refused(chain: Chain, guest: Any) -> None:
     url = f"http://open.example:{chain.upstream.port}/"
     assert chain.get(guest.sandbox.id, url).startswith("403")
     assert not chain.upstream.seen
+
+
+def test_a_claim_s_tcp_goes_through_the_socks_door(chain: Chain) -> None:
+    api = NodeApi(chain.node.engine.config["listen"])
+    env = {
+        "ROOT": {"value": (chain.broker.folder / "upstream-root.crt").read_text()},
+        "INDEX": {"value": f"index.example:{chain.upstream.port}"},
+    }
+    claim = api.claim("base", size="tiny", env=env)
+    try:
+        assert claim["net_route"] == "relay"
+        assert chain.node.sh(claim["id"], "python3", "-c", _SOCKS).strip() == "hello"
+    finally:
+        api.release(claim)
 
 
 def test_a_fork_reaches_the_upstream_as_itself_and_no_secret_is_in_what_is_saved(
