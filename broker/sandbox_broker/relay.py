@@ -229,12 +229,17 @@ class _Exchange:
 
     async def _response(self) -> h11.Response | h11.InformationalResponse:
         """The final answer's head, or a 101; a body that turns out bad meanwhile is raised."""
+        if self._upload is None:
+            try:
+                async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                    return await self._read_response()
+            except TimeoutError:
+                raise UpstreamFailed("the upstream does not answer") from None
         reading = tasks.spawn(self._read_response(), name="answer")
         try:
-            if self._upload is not None:
-                await asyncio.wait({reading, self._upload}, return_when=asyncio.FIRST_COMPLETED)
-                if self._upload.done() and not reading.done() and self._upload.exception():
-                    raise self._upload.exception() or UpstreamFailed("the upload failed")
+            await asyncio.wait({reading, self._upload}, return_when=asyncio.FIRST_COMPLETED)
+            if self._upload.done() and not reading.done() and self._upload.exception():
+                raise self._upload.exception() or UpstreamFailed("the upload failed")
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 return await reading
         except TimeoutError:

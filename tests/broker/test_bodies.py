@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.world import TOKEN, Wire, World, basic, rule
+from tests.support.wait import until
 
 MIB = 1 << 20
 LIMIT = 1000
@@ -159,6 +160,7 @@ def test_a_chunked_body_is_cut_off_when_it_crosses_the_limit(small: World) -> No
 
 
 def test_connections_up_to_the_limit_are_served_and_the_next_gets_503(small: World) -> None:
+    until(lambda: small.broker.metric("broker_connections") == 0)  # those of other tests
     with small.broker.dial() as first, small.broker.dial() as second:
         for wire in (first, second):
             assert wire.send(head(small, "Content-Length: 0")).answer().read() == b""
