@@ -166,7 +166,7 @@ def test_connections_up_to_the_limit_are_served_and_the_next_gets_503(small: Wor
             assert wire.send(head(small, "Content-Length: 0")).answer().read() == b""
         with small.broker.dial() as third:
             assert third.answer().status == 503
-        assert small.broker.metric("broker_connections") == 2
+        until(lambda: small.broker.metric("broker_connections") == 2)
 
 
 def test_server_sent_events_come_as_they_are_sent(world: World) -> None:
