@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import uvloop
 
-from tests.bench import clones, control_plane, doors, node, states
+from tests.bench import clones, control_plane, doors, node, rest, states
 from tests.bench.c_inspect import figures as c_inspect
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
@@ -31,6 +31,7 @@ def main() -> None:
     rows += c_inspect.rows()
     rows += control_plane.rows()
     rows += node.rows(ping_s, channel_bytes_s)
+    rows += rest.rows()
     text = f"{host_facts()}\n\n{table(rows)}\n"
     print(text)
     results = ROOT / "results" / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.md"
