@@ -7,6 +7,7 @@ Keys are 0600, and nothing is written over without `--force`.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import re
 from pathlib import Path
@@ -45,9 +46,17 @@ def ca() -> None:
     help="Gets root.crt and root.key.",
 )
 @click.option("--name", metavar="TEXT", default="sandbox cluster", help="Shown in the certificate.")
-@click.option("--days", metavar="N", default=ROOT_DAYS, type=click.IntRange(1, 36500))
+@click.option(
+    "--days",
+    metavar="N",
+    default=ROOT_DAYS,
+    type=click.IntRange(1, 36500),
+    help="How long it is valid.",
+    show_default=True,
+)
 @click.option("--force", is_flag=True, help="Write over a root that is there.")
-def init(folder: Path, name: str, days: int, force: bool) -> None:
+@options.output
+def init(folder: Path, name: str, days: int, force: bool, output: str) -> None:
     """Make the cluster's root: a certificate for guests to trust, and its key.
 
     Keep the key off the nodes: only `ca issue-intermediate` needs it.
@@ -60,7 +69,9 @@ def init(folder: Path, name: str, days: int, force: bool) -> None:
     subject = _subject(f"{name} root")
     cert = _sign(subject, key, subject, key, days=days, path_length=1)
     _write(folder, {key_path: _pem(key), cert_path: _shown(cert)})
-    click.echo(f"root: {cert_path} (for guests), {key_path} (keep it off the nodes)")
+    _tell(
+        output, cert_path, key_path, f"root: {cert_path} (for guests), {key_path} (off the nodes)"
+    )
 
 
 @ca.command(
@@ -85,9 +96,19 @@ def init(folder: Path, name: str, days: int, force: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Gets intermediate.crt (the chain) and intermediate.key.",
 )
-@click.option("--days", metavar="N", default=INTERMEDIATE_DAYS, type=click.IntRange(1, 3650))
+@click.option(
+    "--days",
+    metavar="N",
+    default=INTERMEDIATE_DAYS,
+    type=click.IntRange(1, 3650),
+    help="How long it is valid; at most as long as the root.",
+    show_default=True,
+)
 @click.option("--force", is_flag=True, help="Write over an intermediate that is there.")
-def issue_intermediate(folder: Path, name: str, out: Path, days: int, force: bool) -> None:
+@options.output
+def issue_intermediate(
+    *, folder: Path, name: str, out: Path, days: int, force: bool, output: str
+) -> None:
     """Make a node's intermediate under the root; copy it to the node for its broker."""
     if not _NAME.match(name):
         raise click.UsageError("--name is 1 to 48 of A-Z a-z 0-9 . _ -")
@@ -103,7 +124,14 @@ def issue_intermediate(folder: Path, name: str, out: Path, days: int, force: boo
         days=min(days, left), path_length=0,
     )  # fmt: skip
     _write(out, {key_path: _pem(key), cert_path: _shown(cert) + _shown(root)})
-    click.echo(f"intermediate: {cert_path}, {key_path}")
+    _tell(output, cert_path, key_path, f"intermediate: {cert_path}, {key_path}")
+
+
+def _tell(output: str, certificate: Path, key: Path, words: str) -> None:
+    """What was written, for people or for programs."""
+    if output == "json":
+        words = json.dumps({"certificate": str(certificate), "key": str(key)})
+    click.echo(words)
 
 
 def _sign(
