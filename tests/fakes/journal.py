@@ -79,7 +79,7 @@ class FakeJournal:
             self._workspaces.pop((workspace.owner, workspace.key), None)
 
     def workspaces(self) -> list[Workspace]:
-        return list(self._workspaces.values())
+        return [workspace for _, workspace in sorted(self._workspaces.items())]
 
     def close(self) -> None:
         pass

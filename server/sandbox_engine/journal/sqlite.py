@@ -9,6 +9,7 @@ in a thread of their own (`run_checkpoints`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -47,8 +48,9 @@ class SqliteJournal:
     def next_number(self) -> int:
         """See `ports.journal.Journal`."""
         if self._number == self._reserved:
-            self._reserved += 256
-            self._run("UPDATE counters SET value=? WHERE name='sandbox'", self._reserved)
+            upto = self._reserved + 256
+            self._run("UPDATE counters SET value=? WHERE name='sandbox'", upto)
+            self._reserved = upto
         self._number += 1
         return self._number
 
@@ -69,7 +71,7 @@ class SqliteJournal:
 
     def vms(self) -> list[VmRow]:
         """See `ports.journal.Journal`."""
-        rows = self._db.execute("SELECT name, template, directory, ref FROM vms")
+        rows = self._db.execute("SELECT name, template, directory, ref FROM vms ORDER BY name")
         return [
             VmRow(
                 name=name,
@@ -89,10 +91,15 @@ class SqliteJournal:
 
     def sandbox_gone(self, sandbox: Sandbox) -> None:
         """See `ports.journal.Journal`."""
-        self._db.execute("BEGIN")
-        self._db.execute("DELETE FROM sandboxes WHERE id=?", (sandbox.id,))
-        self._db.execute("DELETE FROM vms WHERE name=?", (sandbox.vm,))
-        self._db.execute("COMMIT")
+        self._run("BEGIN")
+        try:
+            self._run("DELETE FROM sandboxes WHERE id=?", sandbox.id)
+            self._run("DELETE FROM vms WHERE name=?", sandbox.vm)
+            self._run("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite ends it itself for some errors
+                self._db.execute("ROLLBACK")
+            raise
 
     def sandboxes(self) -> list[Sandbox]:
         """See `ports.journal.Journal`."""
@@ -108,9 +115,11 @@ class SqliteJournal:
 
     def request_find(self, scope: str, key: str, now: float) -> RequestRow | None:
         """See `ports.journal.Journal`."""
-        self._run("DELETE FROM requests WHERE expires_at <= ?", now)
+        with contextlib.suppress(NoSpace):  # to forget can wait, an answer cannot
+            self._run("DELETE FROM requests WHERE expires_at <= ?", now)
         row = self._db.execute(
-            "SELECT answer FROM requests WHERE scope=? AND key=?", (scope, key)
+            "SELECT answer FROM requests WHERE scope=? AND key=? AND expires_at > ?",
+            (scope, key, now),
         ).fetchone()
         return None if row is None else _request_decoder.decode(row[0])
 
@@ -127,7 +136,7 @@ class SqliteJournal:
 
     def workspaces(self) -> list[Workspace]:
         """See `ports.journal.Journal`."""
-        rows = self._db.execute("SELECT record FROM workspaces")
+        rows = self._db.execute("SELECT record FROM workspaces ORDER BY owner, key")
         return [_workspace_decoder.decode(record) for (record,) in rows]
 
     def close(self) -> None:
