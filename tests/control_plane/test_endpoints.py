@@ -254,7 +254,7 @@ async def test_get_ls_is_a_listing(world: Plane) -> None:
     session = await world.open()
     world.guest(session).files["/workspace/a"] = b"abc"
     answer = await world.call("GET", f"{session}/ls", path="/workspace")
-    entry = {"name": "a", "type": "file", "size": 0, "mtime": 1.5}
+    entry = {"name": "a", "type": "file", "size": 3, "mtime": 1.5}
     assert answer.json == {"path": "/workspace", "entries": [entry], "truncated": False}
 
 

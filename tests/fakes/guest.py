@@ -212,6 +212,8 @@ class FakeGuest(asyncio.Protocol):
                 case events.Hello(nonce=nonce, body=body):
                     self._end_streams()
                     self.hellos.append(json.loads(body))
+                    if (identity := self.hellos[-1].get("identity")) is not None:
+                        self.env = dict(identity["env"])
                     spawn(self._greet(nonce), name="fake greeting")
                 case events.Opened(stream=number, port=port):
                     self._streams[number] = GuestStream(self, number, port)
@@ -288,6 +290,8 @@ class FakeGuest(asyncio.Protocol):
         except StreamGone:
             self.killed.append(message)
             return
+        except (KeyError, ValueError) as error:  # what it needs is missing or wrong
+            await stream.fail(1, str(error))
         with contextlib.suppress(KeyError):
             del self._streams[stream.number]
             self.mux.finish(stream.number)

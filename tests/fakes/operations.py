@@ -21,7 +21,14 @@ async def ping(stream: GuestStream, _: Message) -> None:
 
 async def configure(stream: GuestStream, message: Message) -> None:
     stream.guest.configured.append(message)
-    stream.guest.env |= message.get("env", {})
+    if "env" in message:
+        if bad := [name for name in message["env"] if not name or "=" in name]:
+            raise ValueError(f"env: {bad[0]!r} is not a name")
+        stream.guest.env = dict(message["env"])
+    await stream.send(type="done")
+
+
+async def sync(stream: GuestStream, _: Message) -> None:
     await stream.send(type="done")
 
 
@@ -200,7 +207,15 @@ async def list_dir(stream: GuestStream, message: Message) -> None:
         if path.startswith(message["path"] + "/")
     )
     limit = message["max_entries"]
-    rows = [{"name": name, "kind": "file", "size": 0, "mtime": 1.5} for name in names[:limit]]
+    rows = [
+        {
+            "name": name,
+            "kind": "file",
+            "size": len(stream.guest.files[f"{message['path']}/{name}"]),
+            "mtime": 1.5,
+        }
+        for name in names[:limit]
+    ]
     await stream.send(type="entries", entries=rows, truncated=len(names) > limit)
 
 
@@ -227,6 +242,7 @@ OPERATIONS: dict[str, Operation] = {
     "ping": ping,
     "configure": configure,
     "clock": clock,
+    "sync": sync,
     "exec": exec_,
     "read_file": read_file,
     "write_file": write_file,

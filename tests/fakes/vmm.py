@@ -133,8 +133,9 @@ class FakeMachine:
         self.process.disk = disk
 
     async def attach_disk(self, serial: str, fd: int) -> None:
-        assert serial in WAITING_DISKS and serial not in self.process.disks
         await self._reach("attach_disk")
+        if serial not in WAITING_DISKS or serial in self.process.disks:
+            raise VmmError(f"no disk {serial!r} waits")
         self.process.disks[serial] = os.fstat(fd).st_ino
 
     async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:

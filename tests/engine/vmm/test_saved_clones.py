@@ -14,7 +14,7 @@ from sandbox_engine.storage.snapshots import DirectoryStore
 from sandbox_engine.templates.pins import Pins
 from sandbox_guest.framing import FrameKind
 
-from tests.engine.vmm.conftest import Workshop
+from tests.support.workshop import Workshop
 
 pytestmark = pytest.mark.vm
 
