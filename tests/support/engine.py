@@ -47,6 +47,9 @@ class Engine:
             "vmm_uid_base": 710_000,
             **config,
         }
+        self.module = "sandbox_engine"
+        """What is run as the daemon."""
+        self.env: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -64,11 +67,12 @@ class Engine:
             notify.unlink(missing_ok=True)
             ready.bind(str(notify))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "sandbox_engine", "--config", str(config)],
+                [sys.executable, "-m", self.module, "--config", str(config)],
+                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"NOTIFY_SOCKET": str(notify)},
+                env=os.environ | {"NOTIFY_SOCKET": str(notify)} | self.env,
             )
             pidfd = os.pidfd_open(self._process.pid)
             told, _, _ = select.select([ready.fileno(), pidfd], [], [], START_TIMEOUT_S)
@@ -92,6 +96,13 @@ class Engine:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def died(self) -> int:
+        """Wait for a daemon that ends by itself; its status, as a negative signal number."""
+        assert self._process is not None
+        status = self._process.wait(timeout=60)
+        self._process = None
+        return status
 
     def restart(self) -> None:
         """Kill, and start again on the same folder."""
