@@ -9,7 +9,12 @@ import pytest
 from tests.conformance.machines import Bench, MadeUp, Real
 from tests.support.workshop import open_workshop
 
-KINDS = [pytest.param("qemu", marks=pytest.mark.vm), "fake"]
+BAKING_S = 600
+"""The first test may have to wait for a template."""
+KINDS = [
+    pytest.param("qemu", marks=[pytest.mark.vm, pytest.mark.timeout(BAKING_S)]),
+    "fake",
+]
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -28,7 +28,7 @@ from tests.support.engine import CACHE, Engine, engine, processes_below
 from tests.support.killed import AT
 from tests.support.wait import until
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(600)]  # some wait for a whole bake
 
 Stub = sandboxes_pb2_grpc.SandboxServiceStub
 RUNNING, PAUSED = sandboxes_pb2.SANDBOX_STATE_RUNNING, sandboxes_pb2.SANDBOX_STATE_PAUSED
@@ -212,7 +212,6 @@ def _claimable() -> list[Path]:
     return found
 
 
-@pytest.mark.timeout(400)  # one of them waits for a whole bake
 @pytest.mark.parametrize("step", ["rootfs", "bake", "publish"])
 def test_killed_while_it_builds_a_template(world: World, busybox_tree: Path, step: str) -> None:
     """The builder, which is a process of its own, does not outlive whoever asked it."""
