@@ -8,6 +8,8 @@ from pathlib import Path
 
 from sandbox_engine.vmm.process import Process
 
+from tests.support.wait import until
+
 COMMAND = ("sh", "-c", "read line")
 
 
@@ -15,6 +17,7 @@ async def test_counts_are_the_kernel_s_and_zeros_after_the_end() -> None:
     child = await asyncio.create_subprocess_exec(*COMMAND, stdin=asyncio.subprocess.PIPE)
     held = Process.find(child.pid)
     assert held is not None
+    until(lambda: held.memory_and_faults()[0])  # the kernel counts in batches
     for _ in range(2):
         resident, faults = held.memory_and_faults()
         assert 0 < resident < 1 << 30
