@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sandbox_engine.model.environment import EnvEntry
+from sandbox_engine.model.size import Key
 from sandbox_engine.model.volume import Grant
 
 
@@ -30,3 +31,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     """The promoted template it was claimed as; its spec names the one under that."""
     template_digest: str = ""
     """The content digest of the very export it was cloned from."""
+
+    def key(self, template: str) -> Key:
+        """What it was claimed as; `template` is its spec's, under a promoted one."""
+        return Key(self.promoted or template, self.net, self.size)

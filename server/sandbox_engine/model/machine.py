@@ -62,6 +62,9 @@ class Input(enum.Enum):
     DESTROY = "destroy"
 
 
+ENDED = (State.DESTROYING, State.DESTROYED)
+"""Nobody can use it any more."""
+
 S, On = State, Input
 
 TABLE: dict[tuple[State, Input], State] = {

@@ -59,8 +59,7 @@ def key_of(sandbox: Sandbox) -> Key:
     """The key a sandbox was claimed by; one of another door has no size's name."""
     if sandbox.claim is None:
         return Key(sandbox.spec.template, size="")
-    name = sandbox.claim.promoted or sandbox.spec.template
-    return Key(name, sandbox.claim.net, sandbox.claim.size)
+    return sandbox.claim.key(sandbox.spec.template)
 
 
 def usage_line(

@@ -27,7 +27,7 @@ from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.claim_request import ClaimRequest, RenewRequest, check_on_expire
 from sandbox_engine.model.egress_rules import intercepted
 from sandbox_engine.model.environment import guest_part, host_part
-from sandbox_engine.model.machine import State
+from sandbox_engine.model.machine import ENDED, State
 from sandbox_engine.model.sandbox import (
     Created,
     Sandbox,
@@ -47,7 +47,6 @@ _MAKING = (
     VmmError, WarmupFailed,
 )  # fmt: skip
 """How making a VM can end."""
-_ENDED = (State.DESTROYING, State.DESTROYED)
 
 
 def check_kept(on_expire: str) -> None:
@@ -147,7 +146,7 @@ class Claims:
     def get(self, sandbox_id: str) -> Sandbox:
         """One live claim.  Raises `SandboxNotFound`."""
         sandbox = self._sandboxes.get(NODE, sandbox_id)
-        if sandbox.deadline is None or sandbox.state in _ENDED:
+        if sandbox.deadline is None or sandbox.state in ENDED:
             raise SandboxNotFound(sandbox_id)
         return sandbox
 
@@ -161,7 +160,7 @@ class Claims:
     def all(self) -> Iterator[Sandbox]:
         """Every live claim, oldest first."""
         for sandbox in self._sandboxes.visible(NODE):
-            if sandbox.deadline is not None and sandbox.state not in _ENDED:
+            if sandbox.deadline is not None and sandbox.state not in ENDED:
                 yield sandbox
 
     def matching(self, *, claim_ref: str, metadata: dict[str, str]) -> Iterator[Sandbox]:
@@ -180,7 +179,6 @@ class Claims:
     def key(self, sandbox: Sandbox) -> Key:
         """What it was claimed as; where another door created it, its size by the table."""
         if sandbox.claim is not None:
-            name = sandbox.claim.promoted or sandbox.spec.template
-            return Key(name, sandbox.claim.net, sandbox.claim.size)
+            return sandbox.claim.key(sandbox.spec.template)
         size = Size(cpus=sandbox.vcpus, memory_mib=sandbox.memory_mib)
         return Key(sandbox.spec.template, size=self.sizes.name_of(size))

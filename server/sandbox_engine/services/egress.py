@@ -16,7 +16,6 @@ from sandbox_engine.config import Config
 from sandbox_engine.errors import SandboxNotFound, Unauthenticated
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
-from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import effective
 from sandbox_engine.model.egress_rules import (
     Authorization,
@@ -27,14 +26,13 @@ from sandbox_engine.model.egress_rules import (
     intercepted,
     session_rules,
 )
-from sandbox_engine.model.machine import State
+from sandbox_engine.model.machine import ENDED
 from sandbox_engine.model.sandbox import Created, Sandbox
 from sandbox_engine.model.size import DEFAULT_SIZE, Key
 from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.watching import Copy, End, Shelf
 
 BROKER = Caller(name="broker")
-_ENDED = (State.DESTROYING, State.DESTROYED)
 
 
 class EgressEvent(Struct, frozen=True, kw_only=True):
@@ -100,7 +98,7 @@ class Egress:
             return session_rules(sandbox.egress, self.policies.allowed_services)
         if not claim.egress:
             return ()
-        key = _key(sandbox, claim)
+        key = claim.key(sandbox.spec.template)
         return self.policies.of_claim(key, claim.tenant, claim.egress_class)
 
     def claim_rules(self, key: Key, tenant: str | None, egress_class: str) -> tuple[Named, ...]:
@@ -124,7 +122,7 @@ class Egress:
         claim = sandbox.claim
         if claim is None:
             return ["http"]
-        pool = self.policies.pools.get(_key(sandbox, claim))
+        pool = self.policies.pools.get(claim.key(sandbox.spec.template))
         return ["http", "socks"] if pool is not None and pool.socks else ["http"]
 
     # -- the broker asks ---------------------------------------------------------
@@ -185,7 +183,7 @@ class Egress:
             sandbox = self.registry.get(BROKER, sandbox_id)
         except SandboxNotFound:
             return None
-        return sandbox if ended or sandbox.state not in _ENDED else None
+        return sandbox if ended or sandbox.state not in ENDED else None
 
     # -- services.watching.Watcher -----------------------------------------------
 
@@ -213,10 +211,6 @@ class Egress:
 
     def vm_exited(self, sandbox: Sandbox) -> None:
         """It may be started again, as itself."""
-
-
-def _key(sandbox: Sandbox, claim: Claim) -> Key:
-    return Key(claim.promoted or sandbox.spec.template, claim.net, claim.size)
 
 
 def egress_of(config: Config, mint: TokenMint) -> Egress:

@@ -23,7 +23,7 @@ from sandbox_engine.errors import (
     StateConflict,
 )
 from sandbox_engine.model.caller import Caller
-from sandbox_engine.model.machine import Input, State, step
+from sandbox_engine.model.machine import ENDED, Input, State, step
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
@@ -169,7 +169,7 @@ class Registry:
         except EngineError as error:
             failure = error
         sandbox = live.sandbox
-        if sandbox.state in (State.DESTROYING, State.DESTROYED):  # its end is not this step's
+        if sandbox.state in ENDED:  # its end is not this step's
             raise StateConflict(have=sandbox.state.value, given="finish this step of") from failure
         self.advance(live, Input.DONE if failure is None else Input.STEP_FAILED)
         if sandbox.state is State.FAILED:
@@ -204,7 +204,7 @@ class Registry:
         return after
 
     def _vm_exited(self, live: Live, vm: Vm) -> None:
-        if live.held is not vm or live.sandbox.state in (State.DESTROYING, State.DESTROYED):
+        if live.held is not vm or live.sandbox.state in ENDED:
             return
         live.sandbox.failure = "its virtual machine died"
         self.advance(live, Input.VM_DIED)

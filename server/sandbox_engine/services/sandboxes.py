@@ -26,7 +26,7 @@ from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_ceiling
-from sandbox_engine.model.machine import Input, State, step
+from sandbox_engine.model.machine import ENDED, Input, State, step
 from sandbox_engine.model.sandbox import (
     Created,
     Sandbox,
@@ -298,7 +298,7 @@ class Sandboxes(Registry):
         sandbox = live.sandbox
         if sandbox.deadline is None:
             raise StateConflict(have="held by a session", given="renew")
-        if sandbox.state in (State.DESTROYING, State.DESTROYED, State.ARCHIVED, State.UNARCHIVING):
+        if sandbox.state in (*ENDED, State.ARCHIVED, State.UNARCHIVING):
             raise StateConflict(have=sandbox.state.value, given="renew")
         if live.archiving:
             raise StateConflict(have="being archived", given="renew")
