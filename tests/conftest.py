@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine import CACHE, Engine, build_template, engine, left_behind
+from tests.support.engine import CACHE, Engine, build_template, cgroups, engine, left_behind
 from tests.support.node import ROOT, free_port
+from tests.support.wait import until
 
 BASE = "base"
 BASE_MEMORY_MIB = 256
@@ -17,9 +18,11 @@ BASE_MEMORY_MIB = 256
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """When the suite is over, no engine's folder and no VMM of it remains."""
+    """When the suite is over, no engine's folder, VMM or control group of it remains."""
+    before = cgroups()
     yield
     assert left_behind() == []
+    until(lambda: not cgroups() - before)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import grpc
 import pytest
 from sandbox.v1 import guest_pb2, guest_pb2_grpc, sandboxes_pb2, sandboxes_pb2_grpc
 
-from tests.support.engine import Engine
+from tests.support.engine import Engine, cgroups
 from tests.support.frames import Frames
 from tests.support.wait import until
 
@@ -83,9 +83,13 @@ def test_a_vm_that_died_while_the_engine_was_down_is_not_listed(own_engine: Engi
     with connect(own_engine) as channel:
         sandbox = create(channel)
     own_engine.kill()
+    names = set(own_engine.vm_folders())
+    assert names & cgroups()
     for pid in own_engine.vmm_pids():
         os.kill(pid, signal.SIGKILL)
+    until(lambda: not own_engine.vmm_pids())
     own_engine.start()
+    assert not names & cgroups(), "the group of a VM that died unwatched is still there"
     with connect(own_engine) as channel, pytest.raises(grpc.RpcError) as caught:
         sandboxes_pb2_grpc.SandboxServiceStub(channel).GetSandbox(
             sandboxes_pb2.GetSandboxRequest(sandbox_id=sandbox.id)

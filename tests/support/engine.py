@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from sandbox_engine.vmm.cgroup import PARENT, Cgroups
 
 from tests.support.wait import until
 
@@ -123,6 +124,33 @@ class Engine:
         return sorted(os.listdir(folder)) if folder.exists() else []
 
 
+def end_processes_below(folder: Path) -> None:
+    """SIGKILL, and wait until they are gone."""
+    for pid in processes_below(folder):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not processes_below(folder))
+
+
+def remove_groups(names: list[str]) -> None:
+    """Control groups of VMMs whose engine is not there to do it; a dying one is in its group."""
+
+    def removed() -> bool:
+        for name in names:
+            Cgroups().remove(name)
+        return not cgroups() & set(names)
+
+    until(removed)
+
+
+def cgroups() -> set[str]:
+    """Groups of VMMs on this host, whoever made them."""
+    found: set[str] = set()
+    for parent in (Path("/sys/fs/cgroup") / PARENT, *Path("/sys/fs/cgroup").glob(f"*/{PARENT}")):
+        if parent.is_dir():
+            found |= {group.name for group in parent.iterdir() if group.is_dir()}
+    return found
+
+
 def left_behind() -> list[str]:
     """Folders of this run's engines, and processes in them, that are still there."""
     folders = [str(path) for path in Path("/tmp").glob(OURS + "*")]
@@ -166,8 +194,8 @@ def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator
         made.stop()
     finally:
         made.kill()
-        for pid in processes_below(data):
-            os.kill(pid, signal.SIGKILL)
+        end_processes_below(data)
+        remove_groups(made.vm_folders())
         shutil.rmtree(data, ignore_errors=True)
 
 

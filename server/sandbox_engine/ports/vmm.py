@@ -48,7 +48,7 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
     name: str
     """Unique on the host, at most 32 of `[a-z0-9-]`; names the process and the cgroup."""
     directory: Path
-    """Exists, belongs to `uid`; sockets, console log and scratch files go here."""
+    """Exists, is called `name`, belongs to `uid`; sockets and scratch files go here."""
     uid: int
     gid: int
     memory_mib: int
@@ -180,4 +180,8 @@ class MachineDriver(Protocol):
         """Take over a machine launched by an earlier engine; None if it is gone."""
 
     async def sweep(self, keep: set[str], root: Path) -> list[str]:
-        """Kill machines whose directory is under `root` and whose name is not in `keep`."""
+        """Kill machines whose directory is under `root` and whose name is not in `keep`.
+
+        What is left on the host of those that ended unwatched goes too, found by their
+        directories right below `root`.
+        """

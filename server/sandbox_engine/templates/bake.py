@@ -100,7 +100,7 @@ def _lend(stack: contextlib.ExitStack, path: Path, flags: int, guest: Guest) -> 
 
 
 async def _launch(guest: Guest, folder: Path, driver: MachineDriver) -> Machine:
-    own = folder / "vm"
+    own = folder / guest.name
     own.mkdir(mode=0o700)
     os.chown(own, guest.uid, guest.gid)
     spec = MachineSpec(

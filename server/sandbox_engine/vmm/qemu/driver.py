@@ -336,6 +336,10 @@ class QemuDriver:
                 await process.kill()
                 self._cgroups.remove(name)
                 killed.append(name)
+        # A machine that ended while no engine watched left its folder, and its group.
+        for directory in root.iterdir() if root.exists() else ():
+            if directory.name not in keep:
+                self._cgroups.remove(directory.name)
         return killed
 
 
