@@ -118,7 +118,8 @@ async def test_generators_are_told_of_a_new_generation(
     host: Host, state: Path, workspace: Path
 ) -> None:
     script = (
-        f"trap 'cat {state}/generation > seen' USR1; trap 'echo w > winch' WINCH;"
+        f"trap 'cat {state}/generation > seen.new; mv seen.new seen' USR1;"
+        " trap 'echo w > winch' WINCH;"
         f"echo $1 > {state}/reseed/$$; touch ready$1; while :; do sleep 0.05; done"
     )
     streams = [
