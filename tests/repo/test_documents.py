@@ -14,7 +14,7 @@ FENCE = re.compile(r"^```(?P<info>.*)$", re.MULTILINE)
 # `console` and `python run` are executed by tests; the others only show.
 LANGUAGES = {
     "console", "python run", "python", "sh", "toml", "json", "proto", "c", "cpp", "text", "mermaid",
-    "go", "typescript",
+    "go", "java", "rust", "typescript",
 }  # fmt: skip
 
 

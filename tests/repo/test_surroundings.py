@@ -102,8 +102,11 @@ def test_uv_is_pinned() -> None:
     assert PIN.match((ROOT / "tools/setup/uv.txt").read_text().strip())
 
 
+LOCKS = {"uv.lock", "poetry.lock", "package-lock.json", "Cargo.lock"}
+
+
 def test_no_lock_file_with_registry_addresses_is_tracked(tracked: list[Path]) -> None:
-    assert not [path for path in tracked if path.name in {"uv.lock", "poetry.lock"}]
+    assert not [path for path in tracked if path.name in LOCKS]
 
 
 def test_every_target_of_the_makefile_explains_itself() -> None:

@@ -66,3 +66,7 @@ def test_the_packages_have_the_version_of_the_python_sdk() -> None:
     version = tomllib.loads(text("sdk/python/pyproject.toml"))["project"]["version"]
     assert json.loads(text("sdk/typescript/package.json"))["version"] == version
     assert f'const Version = "{version}"' in text("sdk/go/sandbox.go")
+    assert tomllib.loads(text("sdk/rust/Cargo.toml"))["package"]["version"] == version
+    assert f"<version>{version}</version>" in text("sdk/java/pom.xml")
+    defined = f'define SANDBOX_GRPC_VERSION "{version}"'
+    assert defined in text("sdk/cpp/grpc/include/sandbox_grpc.hpp")

@@ -17,6 +17,9 @@ FIELD = "  // Made for a test.\n  string quite_new_field = 4000;\n"
 MADE = {
     "python": ("sdk/python/gen/sandbox/v1/guest_pb2.pyi", "quite_new_field"),
     "go": ("sdk/go/gen/sandbox/v1/guest.pb.go", "QuiteNewField"),
+    "cpp": ("sdk/cpp/grpc/gen/sandbox/v1/guest.pb.h", "quite_new_field"),
+    "java": ("sdk/java/src/main/java/dev/sandboxengine/v1/ExecStart.java", "getQuiteNewField"),
+    "rust": ("sdk/rust/src/gen/sandbox.v1.rs", "quite_new_field"),
     "typescript": ("sdk/typescript/src/gen/sandbox/v1/guest_pb.ts", "quiteNewField"),
 }
 
@@ -27,7 +30,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in (*COPIED, *(path.name for path in ROOT.glob("buf.gen*.yaml"))):
         source = ROOT / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("node_modules", "dist", "__pycache__")
+            ignored = shutil.ignore_patterns("node_modules", "dist", "target", "__pycache__")
             shutil.copytree(source, tmp_path / name, ignore=ignored)
         else:
             shutil.copy(source, tmp_path / name)
