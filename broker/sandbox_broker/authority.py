@@ -157,6 +157,7 @@ def grant_of(answer: broker_pb2.AuthorizeResponse) -> Grant:
         sandbox_id=answer.sandbox_id,
         tenant=answer.tenant,
         deny_all=answer.deny_all,
+        address=answer.address,
         rules=tuple(
             Rule(
                 host=rule.host,

@@ -62,6 +62,8 @@ class Grant:
     rules: tuple[Rule, ...] = ()
     secrets: tuple[Secret, ...] = ()
     tenant: str = ""
+    address: str = ""
+    """Of its network interface, from which alone its token counts; empty counts from anywhere."""
 
 
 @dataclass(frozen=True, slots=True)

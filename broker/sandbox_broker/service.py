@@ -31,6 +31,13 @@ REASONS |= {407: "Proxy Authentication Required", 421: "Misdirected Request"}
 REASONS |= {502: "Bad Gateway", 503: "Service Unavailable"}
 _PREAMBLE = re.compile(rb"SANDBOX/1 (?P<id>[A-Za-z0-9_.:-]{1,128}) (?P<door>proxy|socks5)\n")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
+_ALIVE = {
+    socket.TCP_KEEPIDLE: 30,
+    socket.TCP_KEEPINTVL: 10,
+    socket.TCP_KEEPCNT: 3,
+    socket.TCP_USER_TIMEOUT: 60_000,
+}
+"""Seconds, seconds, probes, milliseconds."""
 _LINK_LOCAL = ip_network("169.254.0.0/16")
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 Ask = Callable[[], Awaitable[Grant]]
@@ -91,6 +98,7 @@ class Service:
 
     async def _serve_network(self, client: Stream) -> None:
         if _own_link(client):
+            _keep_alive(client)
             await self._counted(client, None)
 
     async def _serve_door(self, client: Stream) -> None:
@@ -136,7 +144,7 @@ class Service:
                 head = http1.parse_head(raw)
                 form = head.form
                 entry.host, entry.port, entry.method = head.host, head.port, head.method
-                ask = self._identify(head, door)
+                ask = self._identify(client, head, door)
                 grant = await ask()
                 entry.sandbox_id = grant.sandbox_id
                 self._own(grant.sandbox_id, ask)
@@ -172,7 +180,7 @@ class Service:
         self._recorder.finish(entry)
         await _farewell(client, http1.answer(status, REASONS[status], error.reason, extra))
 
-    def _identify(self, head: http1.Head, door: Door | None) -> Ask:
+    def _identify(self, client: Stream, head: http1.Head, door: Door | None) -> Ask:
         """How to ask who sent this; asked again for later requests of the same connection."""
         if door is not None:
             if head.form == "origin":
@@ -181,7 +189,14 @@ class Service:
         token = http1.session_token(head)
         if token is None:
             raise Unidentified("no usable session token")
-        return partial(self._authority.by_token, token)
+        return partial(self._by_token, client, token)
+
+    async def _by_token(self, client: Stream, token: str) -> Grant:
+        """A guest with an interface shows its token from there, or it is not the guest's."""
+        grant = await self._authority.by_token(token)
+        if grant.address and grant.address != _peer(client):
+            raise Unidentified("this session token is another guest's")
+        return grant
 
     def _own(self, sandbox_id: str, ask: Ask) -> None:
         """The running connection ends with this sandbox."""
@@ -362,12 +377,24 @@ def _protocol(stream: Stream) -> str | None:
 
 def _own_link(client: Stream) -> bool:
     """Whether a guest comes by its own /30; connections that are no guest's link pass."""
-    local, peer = client.info("sockname"), client.info("peername")
+    local = client.info("sockname")
     address = ip_address(local[0].removeprefix("::ffff:").partition("%")[0])
     if address not in _LINK_LOCAL:
         return True
-    other = ip_address(peer[0].removeprefix("::ffff:").partition("%")[0])
-    return other in ip_network(f"{address}/30", strict=False)
+    return ip_address(_peer(client)) in ip_network(f"{address}/30", strict=False)
+
+
+def _peer(client: Stream) -> str:
+    address: str = client.info("peername")[0]
+    return address.removeprefix("::ffff:").partition("%")[0]
+
+
+def _keep_alive(client: Stream) -> None:
+    """A guest that was saved or destroyed says no goodbye: its interface is gone."""
+    sock = client.info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _ALIVE.items():
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _peer_uid(client: Stream) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.doors import Doors
 from sandbox_guest.identity import Identity
+from sandbox_guest.interface import Interface
 from sandbox_guest.metadata import Metadata
 from sandbox_guest.places import Places
 from sandbox_guest.process import Launcher
@@ -31,5 +32,6 @@ class Agent:
     shells: Shells
     workers: Workers
     doors: Doors = field(default_factory=Doors)
+    interface: Interface = field(default_factory=Interface)
     servers: dict[str, Any] = field(default_factory=dict)
     """Language servers by id; `silkd.lsp` keeps them."""

@@ -55,6 +55,7 @@ class Guest:
         identity = body.get("identity")
         if identity is None:
             return False
+        self._agent.interface.hide()  # its address was another one's, or is no more
         self._agent.identity.apply(identity)
         if identity.get("machine_id") is not None:
             self._agent.metadata.forget_tokens()

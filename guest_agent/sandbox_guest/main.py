@@ -8,7 +8,7 @@ import gc
 import os
 import time
 
-from sandbox_guest import boot, volume
+from sandbox_guest import boot, interface, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.channel import Channel
@@ -36,6 +36,7 @@ _PORT_POLL_S = 0.005
 def pid_1(places: Places) -> None:
     """Be the guest's init; never returns."""
     boot.boot(places)
+    interface.unbind()
     Identity(places).prepare()
     boot.hide_boot_id(places)
     with contextlib.suppress(OSError):  # known before any clone asks

@@ -19,8 +19,8 @@ from msgspec import Meta, Struct
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.egress_rules import Policy
 from sandbox_engine.model.idle_rule import IdleRule
-from sandbox_engine.model.pool_wish import PoolTarget, bounds
-from sandbox_engine.model.size import Key, Size, Sizes
+from sandbox_engine.model.pool_wish import PoolTarget, bounds, check_lane
+from sandbox_engine.model.size import EGRESS_NET, Key, Size, Sizes
 from sandbox_engine.model.volume import Entry
 from sandbox_engine.model.workspace import MAX_TTL_S
 
@@ -33,7 +33,7 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry of `pools`: how many VMs of a template wait, already running."""
 
     template: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._:/-]{0,62}$")]
-    net: Literal["none"] = "none"
+    net: Literal["none", "egress"] = "none"
     size: str = ""
     """A name of the size table; empty takes the template as it was baked."""
     warm: Annotated[int, Meta(ge=0, le=256)] | None = None
@@ -55,6 +55,7 @@ class PoolConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         _check_idle(_idle_rule(self))
+        _check_lane(self.net, _idle_rule(self))
         if self.warm is not None and self.warm_max is not None and self.warm_max < self.warm:
             raise ValueError("warm_max must not be below warm")
 
@@ -132,6 +133,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where `sandbox-broker` asks who a guest is; empty serves no egress at all."""
     broker_doors: str = "/run/sandbox-broker/doors.sock"
     """Where the broker takes the connections of guests."""
+    broker_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    """Where the broker listens for guests with a network interface; 0 gives no guest one."""
     broker_uid: Annotated[int, Meta(ge=0, le=4_294_967_294)] = 0
     """The broker's user, who alone (and root) may open `broker_socket`."""
     egress_classes: dict[str, Policy] = {}
@@ -201,6 +204,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         self._check_egress()
 
     def _check_egress(self) -> None:
+        if self.broker_port and not self.broker_socket:
+            raise ValueError("broker_port needs broker_socket: a broker must know whose guests ask")
+        for pool in self.pools:
+            if pool.net == EGRESS_NET and not self.broker_port:
+                raise ValueError(f"pools[{pool.template}].net: egress needs broker_port")
         for name, policy in self.egress_classes.items():
             _check_policy(policy, f"egress_classes.{name}")
         for pool in self.pools:
@@ -229,6 +237,13 @@ def _idle_rule(given: PoolConfig | Config) -> IdleRule:
 def _check_idle(rule: IdleRule) -> None:
     try:
         rule.check()
+    except InvalidArgument as error:
+        raise ValueError(f"{error.field} {error.problem}") from error
+
+
+def _check_lane(net: str, rule: IdleRule) -> None:
+    try:
+        check_lane(net, rule)
     except InvalidArgument as error:
         raise ValueError(f"{error.field} {error.problem}") from error
 

@@ -28,6 +28,7 @@ from sandbox_engine.ids import TokenMint
 from sandbox_engine.journal.ledger import FileDocument, LineFile
 from sandbox_engine.journal.sqlite import SqliteJournal
 from sandbox_engine.network.broker import UnixBroker
+from sandbox_engine.network.links import KernelLinks
 from sandbox_engine.observe.sdnotify import notify
 from sandbox_engine.observe.tasks import cancel, settle, spawn
 from sandbox_engine.ports.clock import SystemClock
@@ -37,7 +38,7 @@ from sandbox_engine.services.egress import egress_of
 from sandbox_engine.services.execs import Execs
 from sandbox_engine.services.files import Files
 from sandbox_engine.services.leases import Reaper
-from sandbox_engine.services.network import DoorNetwork
+from sandbox_engine.services.network import GuestNetwork
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
@@ -196,8 +197,13 @@ class _Parts:
         if config.broker_socket:
             path = Path(config.broker_socket)
             self.broker = BrokerServer(self.egress, path, config.broker_uid)
-            self.sandboxes.network = DoorNetwork(self.egress, mint)
+            self.sandboxes.network = GuestNetwork(
+                self.egress, mint, self.factory, config.broker_port
+            )
             self.factory.on_opened = self.doors.accept
+        self.links: KernelLinks | None = None
+        if config.broker_port:
+            self.links = self.factory.links = KernelLinks(data, config.broker_port)
         self.usage = LineFile(data / "usage.jsonl")
         self.node = NodeDoor(
             config=config,
@@ -236,6 +242,9 @@ class Daemon:
             parts = _Parts(self._config, self._config_path, self._launcher)
             stack.callback(parts.journal.close)
             stack.callback(parts.usage.close)
+            if parts.links is not None:
+                await parts.links.start()
+                stack.push_async_callback(parts.links.close)
             await parts.recovery.run()
             parts.store.sweep()
             await sweep_work(Layout(Path(self._config.data_dir)).work, parts.driver)

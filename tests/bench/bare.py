@@ -85,6 +85,7 @@ def _start(template: ReadyTemplate, memory: Path, folder: Path) -> subprocess.Po
             "-drive", f"file={template.agent_disk},format=raw,if=none,id=agent,readonly=on",
             "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
             *(word for serial in WAITING_DISKS for word in argv.waiting_disk(serial)),
+            *argv.waiting_interface(),
             "-device", "virtio-rng-device", "-device", "virtio-serial-device",
             "-chardev", f"socket,id=channel,path={folder}/agent.sock,server=on,wait=off",
             "-device", "virtserialport,chardev=channel,name=agent",

@@ -34,14 +34,14 @@ class Strict(Exception):
 class Upstream:
     """`seen` has every request; `faults` what could not be read; `peers` counts connections."""
 
-    def __init__(self, pem: Path) -> None:
+    def __init__(self, pem: Path, address: str = "127.0.0.1", port: int = 0) -> None:
         self.seen: list[Seen] = []
         self.faults: list[str] = []
         self.connections = 0
         self.gate = threading.Event()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(pem)
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener = socket.create_server((address, port), backlog=128)
         self.port = int(self._listener.getsockname()[1])
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import Any, Self
@@ -142,7 +142,9 @@ def make_ca(folder: Path, names: tuple[str, ...] = NAMES) -> tuple[Path, Path]:
 class Broker:
     """The process, and its clients' ways in."""
 
-    def __init__(self, folder: Path, root: Path, **settings: str) -> None:
+    def __init__(
+        self, folder: Path, root: Path, *, prefix: Sequence[str] = (), **settings: str
+    ) -> None:
         self.folder = folder
         self.credentials = folder / "credentials.conf"
         self.doors = folder / "doors.sock"
@@ -165,7 +167,7 @@ class Broker:
         self.log_path = folder / f"broker-{os.urandom(4).hex()}.log"
         self._log = self.log_path.open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox_broker"], env=env, stderr=self._log
+            [*prefix, sys.executable, "-m", "sandbox_broker"], env=env, stderr=self._log
         )
         try:
             ready = self.wait_for_line(lambda line: line["event"] == "ready")

@@ -7,13 +7,16 @@ said here once for each.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 import signal
+import struct
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from sandbox_engine.guest.channel import Channel, Connector
 from sandbox_engine.ports.guest import GuestPort, Identity
@@ -26,6 +29,7 @@ from tests.fakes.vmm import FakeDriver, FakeMachine
 from tests.support.workshop import Workshop
 
 UID = 730_000
+TUNSETIFF, IFF_TAP_NO_PI = 0x400454CA, 0x1002
 ANSWER_S = 60.0
 
 
@@ -44,6 +48,9 @@ class Bench(Protocol):
 
     def template_memory(self) -> int:
         """The memory that clones begin with."""
+
+    def tap(self) -> IO[bytes]:
+        """What an interface can be connected to; it goes when it is closed."""
 
     def successor(self) -> MachineDriver:
         """The driver of an engine that starts while the machines run on."""
@@ -95,6 +102,11 @@ class Real:
         assert memory is not None
         return memory
 
+    def tap(self) -> IO[bytes]:
+        made = Path("/dev/net/tun").open("r+b", buffering=0)  # noqa: SIM115 - the caller closes it
+        fcntl.ioctl(made, TUNSETIFF, struct.pack("16sH22x", b"sbxtest%d", IFF_TAP_NO_PI))
+        return made
+
     def successor(self) -> MachineDriver:
         return QemuDriver(self._shop.launcher, "tcg")
 
@@ -145,6 +157,9 @@ class MadeUp:
 
     def template_memory(self) -> int:
         return self._state.fileno()
+
+    def tap(self) -> IO[bytes]:
+        return tempfile.TemporaryFile()
 
     def successor(self) -> MachineDriver:
         return FakeDriver(self._driver.host)

@@ -13,53 +13,15 @@ import grpc
 import grpc.aio
 import pytest
 from sandbox.v1 import broker_pb2 as pb
-from sandbox.v1 import broker_pb2_grpc as rpc
-from sandbox_engine.api.rpc.broker import MAX_EVENTS, BrokerServer
-from sandbox_engine.ids import TokenMint
+from sandbox_engine.api.rpc.broker import MAX_EVENTS
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress_rules import Policy, Rule
 from sandbox_engine.model.environment import EnvEntry, Inject
-from sandbox_engine.model.sandbox import Created
-from sandbox_engine.model.size import Key
-from sandbox_engine.services.egress import Egress, EgressEvent, Policies
-from sandbox_engine.services.network import DOOR, DoorNetwork
+from sandbox_engine.services.egress import EgressEvent, Policies
+from sandbox_engine.services.network import DOOR
 
-from tests.fakes.services import OPERATOR, TEMPLATE, Services, spec
-
-KEY = Key(TEMPLATE)
-MINT = TokenMint(bytes(32))
-
-
-class World:
-    """An engine over fakes, with the broker's socket in front."""
-
-    def __init__(self, folder: Path, policies: Policies) -> None:
-        self.services = Services(folder, allowed_services=policies.allowed_services)
-        self.services.pool(warm=0)
-        self.path = folder / "broker.sock"
-        self.egress = Egress(policies=policies, mint=MINT, offered=True)
-        self.egress.registry = self.services.sandboxes
-        self.services.sandboxes.watchers.append(self.egress)
-        self.services.sandboxes.network = DoorNetwork(self.egress, MINT)
-        self.server = BrokerServer(self.egress, self.path, os.geteuid())
-        self.channel: grpc.aio.Channel
-        self.stub: Any
-
-    async def start(self) -> None:
-        await self.server.start()
-        self.channel = grpc.aio.insecure_channel(f"unix:{self.path}")
-        self.stub = rpc.BrokerServiceStub(self.channel)
-
-    async def stop(self) -> None:
-        await self.channel.close()
-        await self.server.stop()
-        await self.services.close()
-
-    async def create(self, *, claim: Claim | None = None, **fields: Any) -> Created:
-        return await self.services.sandboxes.create(OPERATOR, spec(**fields), claim=claim)
-
-    async def authorize(self, **identity: str) -> Any:
-        return await self.stub.Authorize(pb.AuthorizeRequest(**identity))
+from tests.egress.world import KEY, MINT, World, told
+from tests.fakes.services import OPERATOR
 
 
 @pytest.fixture
@@ -290,10 +252,3 @@ async def test_what_a_guest_is_given(world: World) -> None:
         "A": "1",
     }
     assert DOOR == "127.0.0.1:3128"
-
-
-async def told(guest: Any) -> Any:
-    """The network a guest was told of."""
-    while not (found := [each for each in guest.configured if "doors" in each]):
-        await asyncio.sleep(0)
-    return found[-1]

@@ -33,6 +33,8 @@ class FakeProcess:
         """Disks under it that change no more, the lowest first."""
         self.disks: dict[str, int] = {}
         """The inode of the file behind each disk that waited, by serial number."""
+        self.link: int | None = None
+        """The inode of what its interface is connected to."""
         self.exited = asyncio.Event()
         self.guest = FakeGuest(spec.directory / CHANNEL)
         self._host = host
@@ -87,7 +89,7 @@ class FakeMachine:
     """`ports.vmm.Machine`: one engine's hold on a process.
 
     Steps, all of the driver: `start`, `pause`, `resume`, `kill`, `save_state`, `save_memory`,
-    `load_memory`, `freeze_disk`, `console_tail`.
+    `load_memory`, `freeze_disk`, `attach_disk`, `attach_link`, `console_tail`.
     """
 
     def __init__(self, process: FakeProcess, driver: FakeDriver) -> None:
@@ -140,6 +142,12 @@ class FakeMachine:
 
     async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
         raise AssertionError("these tests have no volumes")
+
+    async def attach_link(self, fd: int) -> None:
+        await self._reach("attach_link")
+        if self.process.link is not None:
+            raise VmmError("it has a link")
+        self.process.link = os.fstat(fd).st_ino
 
     async def kill(self) -> None:
         if self._driver.cut_off:

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ class Engine:
         }
         self.module = "sandbox_engine"
         """What is run as the daemon."""
+        self.prefix: list[str] = []
+        """Words before it, as for another network namespace."""
         self.env: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -68,7 +70,7 @@ class Engine:
             notify.unlink(missing_ok=True)
             ready.bind(str(notify))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self.module, "--config", str(config)],
+                [*self.prefix, sys.executable, "-m", self.module, "--config", str(config)],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -178,7 +180,9 @@ def processes_below(folder: Path) -> list[int]:
 
 
 @contextmanager
-def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator[Engine]:
+def engine(
+    *, start: bool = True, share: bool = True, prefix: Sequence[str] = (), **config: Any
+) -> Iterator[Engine]:
     """An engine on a new folder; stopped, and everything of it gone, at the end."""
     data = Path(tempfile.mkdtemp(prefix=OURS, dir="/tmp"))
     data.chmod(0o711)
@@ -187,6 +191,7 @@ def engine(*, start: bool = True, share: bool = True, **config: Any) -> Iterator
             (CACHE / name).mkdir(parents=True, exist_ok=True)
             (data / name).symlink_to(CACHE / name)
     made = Engine(data, **config)
+    made.prefix = list(prefix)
     try:
         if start:
             made.start()

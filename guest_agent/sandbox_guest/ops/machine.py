@@ -12,6 +12,7 @@ from sandbox_guest.agent import Agent
 from sandbox_guest.doors import PORTS
 from sandbox_guest.framing import Control
 from sandbox_guest.identity import set_clock
+from sandbox_guest.interface import set_interface
 from sandbox_guest.metadata import MAX_DOCUMENT
 from sandbox_guest.stream import Stream
 from sandbox_guest.variables import LANES
@@ -55,7 +56,8 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
 
 def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
     """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, `doors`,
-    the names of those to the host's proxy that are open, and `workspace`, the volume there:
+    the names of those to the host's proxy that are open, `interface`, its network card:
+    `{"address", "mask", "mac"}`, or `{}` for none, and `workspace`, the volume there:
     `{"serial"}` of its disk, or `{}` for none.
     """
     variables = fields.variables(request, "env")
@@ -69,6 +71,9 @@ def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
     doors = fields.optional(request, "doors", list)
     if doors is not None:
         _set_doors(agent, doors)
+    interface = fields.optional(request, "interface", dict)
+    if interface is not None:
+        _set_interface(agent, interface)
     workspace = fields.optional(request, "workspace", dict)
     if workspace is not None:
         _set_volume(agent, fields.text(workspace, "serial"))
@@ -82,6 +87,13 @@ def _set_doors(agent: Agent, names: list[str]) -> None:
         agent.doors.set(names)
     except OSError as error:
         raise fields.refuse("doors", f"cannot be opened: {error}") from error
+
+
+def _set_interface(agent: Agent, wanted: Control) -> None:
+    try:
+        set_interface(agent.interface, wanted)
+    except (OSError, KeyError, ValueError) as error:
+        raise fields.refuse("interface", f"cannot be set: {error}") from error
 
 
 def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from sandbox_engine.errors import InvalidArgument, NotOffered
 from sandbox_engine.model.environment import EnvEntry, check_environment
 from sandbox_engine.model.exec import MAX_ARGV_BYTES
-from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
+from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, EGRESS_NET, NETS, Key
 from sandbox_engine.model.template import check_name
 from sandbox_engine.model.volume import VolumeWish, check_volumes
 
@@ -23,7 +23,6 @@ MAX_METADATA = 16
 MAX_METADATA_BYTES = 4096
 MAX_METADATA_KEY = 128
 MAX_REF = 512
-NETS = ("none", "egress")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -49,7 +48,13 @@ class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """What it asks for, defaults filled in."""
         return Key(self.template, self.net or DEFAULT_NET, self.size or DEFAULT_SIZE)
 
-    def check(self, intercepted: Collection[str] = (), *, egress_offered: bool = False) -> None:
+    def check(
+        self,
+        intercepted: Collection[str] = (),
+        *,
+        egress_offered: bool = False,
+        links_offered: bool = False,
+    ) -> None:
         """Raise `InvalidArgument`, naming the field, or `NotOffered` for a node without egress.
 
         `intercepted` are the hosts into whose requests the claim's proxy can put values.
@@ -61,9 +66,12 @@ class ClaimRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         check_on_expire(self.on_expire)
         check_volumes(self.volumes, attach_only=self.volumes_attach_only)
         check_environment(self.env, intercepted)
+        if self.net == EGRESS_NET and self.on_expire == "archive":
+            raise InvalidArgument("on_expire", "a claim of the egress lane cannot be archived")
         if self.ttl_seconds < 0:
             raise InvalidArgument("ttl_seconds", "must not be negative")
-        if (self.egress and not egress_offered) or self.net == "egress":
+        unserved_lane = self.net == EGRESS_NET and not links_offered
+        if (self.egress and not egress_offered) or unserved_lane:
             raise NotOffered("egress requested on a node without an egress attachment")
 
 

@@ -78,6 +78,8 @@ class Authorization(Struct, frozen=True, kw_only=True):
     number: int
     tenant: str
     rules: tuple[Named, ...]
+    address: str = ""
+    """Of its network interface: a token shown from elsewhere is not its own."""
     secrets: tuple[Secret, ...] = ()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.errors import InvalidArgument, NotOffered
 from sandbox_engine.model.claim_request import check_net
 from sandbox_engine.model.idle_rule import IdleRule
-from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, Key
+from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, EGRESS_NET, Key
 from sandbox_engine.model.template import check_name
 
 DEFAULT_WARM = 4
@@ -43,8 +43,8 @@ class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
         warm, warm_max = bounds(self.warm, self.warm_max)
         return PoolTarget(key=self.key, warm=warm, warm_max=warm_max, idle=self.idle)
 
-    def check(self) -> None:
-        """Raise `InvalidArgument`, naming the field."""
+    def check(self, *, links_offered: bool = False) -> None:
+        """Raise `InvalidArgument`, naming the field; `NotOffered` for a lane the node has not."""
         check_name(self.template)
         check_net(self.key.net)
         for name in _CONFIG_OWNED:
@@ -52,8 +52,9 @@ class PoolWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
                 raise InvalidArgument(name, "belongs to the configuration file")
         self._check_bounds()
         self.idle.check()
-        if self.key.net == "egress":
-            raise InvalidArgument("net", "this node has no egress attachment")
+        check_lane(self.key.net, self.idle)
+        if self.key.net == EGRESS_NET and not links_offered:
+            raise NotOffered("egress pool on a node without an egress attachment")
 
     def _check_bounds(self) -> None:
         for name, value in (("warm", self.warm), ("warm_max", self.warm_max)):
@@ -90,13 +91,22 @@ def bounds(warm: int | None, warm_max: int | None) -> tuple[int, int]:
     return warm, warm if warm_max is None else warm_max
 
 
-def check_wishes(wishes: list[PoolWish]) -> None:
-    """Each entry, and that none is named twice.  Raises `InvalidArgument`."""
+def check_lane(net: str, idle: IdleRule) -> None:
+    """A sandbox of the egress lane does not hibernate (seed "PUT /v1/pools").
+
+    Raises `InvalidArgument`.
+    """
+    if net == EGRESS_NET and (idle.hibernate_s or idle.archive_s):
+        raise InvalidArgument("idle_hibernate_seconds", "a pool of the egress lane has none")
+
+
+def check_wishes(wishes: list[PoolWish], *, links_offered: bool = False) -> None:
+    """Each entry, and that none is named twice.  Raises `InvalidArgument`, `NotOffered`."""
     if len(wishes) > MAX_POOLS:
         raise InvalidArgument("pools", f"{len(wishes)} entries; the limit is {MAX_POOLS}")
     seen: set[Key] = set()
     for wish in wishes:
-        wish.check()
+        wish.check(links_offered=links_offered)
         if wish.key in seen:
             raise InvalidArgument("pools", f"{wish.key} is named twice")
         seen.add(wish.key)

@@ -12,6 +12,7 @@ from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_entries
 from sandbox_engine.model.environment import ENV_NAME
 from sandbox_engine.model.machine import State
+from sandbox_engine.model.size import NETS
 
 MAX_ENV = 256
 MAX_ENV_BYTES = 64 << 10
@@ -49,6 +50,8 @@ class SandboxSpec(Struct, frozen=True, kw_only=True):
     workspace_ttl_s: int = 0
     egress_allow: tuple[str, ...] = ()
     egress_deny_all: bool = False
+    net: str = ""
+    """The network lane, `none` or `egress`; empty is what the node has to give."""
     claim_ref: str = ""
     metadata: dict[str, str] = {}
 
@@ -60,6 +63,8 @@ class SandboxSpec(Struct, frozen=True, kw_only=True):
         if self.session_key is not None:
             check_session_key(self.session_key)
         check_entries(self.egress_allow, deny_all=self.egress_deny_all)
+        if self.net not in ("", *NETS):
+            raise InvalidArgument("net", f"unknown net {self.net!r}: one of {', '.join(NETS)}")
 
 
 class Sandbox(Struct, kw_only=True):
@@ -105,6 +110,10 @@ class Sandbox(Struct, kw_only=True):
     """Its policy as it was settled when it was made; a claim's is its pool's and tenant's."""
     net_route: str = "none"
     """How its guest reaches the network (seed `net_route`), settled with that."""
+    net: str = "none"
+    """Its network lane, settled with that."""
+    address: str = ""
+    """Of its guest's network interface; empty where that has none."""
     claim: Claim | None = None
     """What the node API knows of it; None where another door created it."""
 

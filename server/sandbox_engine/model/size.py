@@ -10,6 +10,9 @@ from msgspec import Struct
 from sandbox_engine.errors import InvalidArgument
 
 DEFAULT_NET = "none"
+EGRESS_NET = "egress"
+NETS = (DEFAULT_NET, EGRESS_NET)
+"""The network lanes: no interface, or one that reaches the broker only."""
 DEFAULT_SIZE = "small"
 
 

@@ -152,6 +152,12 @@ class Machine(Protocol):
         image for itself.  The descriptor stays the caller's.
         """
 
+    async def attach_link(self, fd: int) -> None:
+        """Connect the network interface that waits to this tap.
+
+        Once, on a machine that runs or is about to.  The descriptor stays the caller's.
+        """
+
     async def kill(self) -> None:
         """End the process and wait until it is gone.  Never raises; idempotent."""
 

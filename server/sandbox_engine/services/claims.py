@@ -84,6 +84,7 @@ class Claims:
         request.check(
             () if request.egress is False else intercepted(rules),
             egress_offered=self._egress.offered,
+            links_offered=self._egress.links_offered,
         )
         if request.volumes:
             check_kept(request.on_expire)

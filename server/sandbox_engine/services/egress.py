@@ -16,6 +16,7 @@ from sandbox_engine.config import Config
 from sandbox_engine.errors import SandboxNotFound, Unauthenticated
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import effective
 from sandbox_engine.model.egress_rules import (
     Authorization,
@@ -27,8 +28,8 @@ from sandbox_engine.model.egress_rules import (
     session_rules,
 )
 from sandbox_engine.model.machine import ENDED
-from sandbox_engine.model.sandbox import Created, Sandbox
-from sandbox_engine.model.size import DEFAULT_SIZE, Key
+from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
+from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, EGRESS_NET, Key
 from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.watching import Copy, End, Shelf
 
@@ -70,10 +71,14 @@ Record = Callable[[Sandbox, EgressEvent], None]
 class Egress:
     """Answers the broker.  Also a `services.watching.Watcher`."""
 
-    def __init__(self, *, policies: Policies, mint: TokenMint, offered: bool) -> None:
+    def __init__(
+        self, *, policies: Policies, mint: TokenMint, offered: bool, links_offered: bool = False
+    ) -> None:
         self.policies, self._mint = policies, mint
         self.offered = offered
         """Whether this node has a broker at all."""
+        self.links_offered = links_offered
+        """Whether it gives guests a network interface too."""
         self.registry: Registry | None = None
         """Set once both exist."""
         self.records: list[Record] = []
@@ -81,24 +86,47 @@ class Egress:
 
     def settle(self, sandbox: Sandbox) -> None:
         """Copy the policy into the record of a sandbox that is being made."""
-        spec = sandbox.spec
-        sandbox.egress = effective(
-            spec.egress_allow, self.policies.allowed_services, deny_all=spec.egress_deny_all
-        )
+        sandbox.egress = self._entries(sandbox.spec)
+        sandbox.net = self.lane(sandbox.spec, sandbox.claim)
         sandbox.net_route = self.route(sandbox)
+
+    def lane(self, spec: SandboxSpec, claim: Claim | None) -> str:
+        """Its network lane: what a claim's key says; of others what they ask for or there is."""
+        if claim is not None:
+            return claim.net
+        return spec.net or (EGRESS_NET if self.links_offered else DEFAULT_NET)
+
+    def has_link(self, spec: SandboxSpec, claim: Claim | None, before: Sandbox | None) -> bool:
+        """Whether a guest gets an interface: none where its policy is empty.
+
+        `before` is the sandbox, where it is one already.
+        """
+        lane = self.lane(spec, claim) if before is None else before.net
+        if lane != EGRESS_NET or not self.links_offered:
+            return False
+        entries = self._entries(spec) if before is None else before.egress
+        return bool(self._rules(spec, claim, entries))
+
+    def _entries(self, spec: SandboxSpec) -> tuple[str, ...]:
+        allowed = self.policies.allowed_services
+        return effective(spec.egress_allow, allowed, deny_all=spec.egress_deny_all)
 
     # -- rules -------------------------------------------------------------------
 
     def rules(self, sandbox: Sandbox) -> tuple[Named, ...]:
         """What it may reach now: its own copy, narrowed by what the node still allows."""
-        claim = sandbox.claim
-        if not self.offered or sandbox.spec.egress_deny_all:
+        return self._rules(sandbox.spec, sandbox.claim, sandbox.egress)
+
+    def _rules(
+        self, spec: SandboxSpec, claim: Claim | None, entries: tuple[str, ...]
+    ) -> tuple[Named, ...]:
+        if not self.offered or spec.egress_deny_all:
             return ()
         if claim is None:
-            return session_rules(sandbox.egress, self.policies.allowed_services)
+            return session_rules(entries, self.policies.allowed_services)
         if not claim.egress:
             return ()
-        key = claim.key(sandbox.spec.template)
+        key = claim.key(spec.template)
         return self.policies.of_claim(key, claim.tenant, claim.egress_class)
 
     def claim_rules(self, key: Key, tenant: str | None, egress_class: str) -> tuple[Named, ...]:
@@ -146,6 +174,7 @@ class Egress:
             number=sandbox.number,
             tenant=(claim.tenant if claim is not None else None) or "",
             rules=self.rules(sandbox),
+            address=sandbox.address,
             secrets=tuple(Secret(name=name, entry=entry) for name, entry in secrets.items()),
         )
 
@@ -197,14 +226,16 @@ class Egress:
     def hibernated(self, sandbox: Sandbox) -> None:
         """It stays who it is; its connections end with its channel."""
 
-    def woke(self, sandbox: Sandbox, took_s: float) -> None:
-        """As before."""
+    def woke(self, sandbox: Sandbox, took_s: float) -> None:  # noqa: ARG002 - of the protocol
+        """As before, but for its address perhaps."""
+        self.revoke(sandbox)
 
     def shelved(self, sandbox: Sandbox, shelf: Shelf) -> None:
         """It stays who it is."""
 
     def restarted(self, sandbox: Sandbox) -> None:
-        """As before."""
+        """As before, but for its address perhaps."""
+        self.revoke(sandbox)
 
     def copied(self, sandbox: Sandbox, copy: Copy, what: str, children: int = 0) -> None:
         """The children have tokens of their own."""
@@ -225,4 +256,9 @@ def egress_of(config: Config, mint: TokenMint) -> Egress:
         pools=pools,
         classes=config.egress_classes,
     )
-    return Egress(policies=policies, mint=mint, offered=bool(config.broker_socket))
+    return Egress(
+        policies=policies,
+        mint=mint,
+        offered=bool(config.broker_socket),
+        links_offered=bool(config.broker_port),
+    )

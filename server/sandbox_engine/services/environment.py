@@ -94,7 +94,8 @@ class Environments:
     async def _write(self, sandbox: Sandbox, guest: dict[str, str]) -> None:
         try:
             channel = self._sandboxes.channel(NODE, sandbox.id, passive=True)
-            await channel.call({"op": "configure", "env": guest})
+            env = self._sandboxes.network.given(sandbox) | guest
+            await channel.call({"op": "configure", "env": env})
         except GuestUnavailable as error:
             _log.warning("an env was not written", sandbox=sandbox.id, error=str(error))
             raise EngineError(

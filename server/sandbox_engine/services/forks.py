@@ -83,7 +83,13 @@ class Hatchery:
 
     async def _vm(self, saved: Saved, birth: Birth) -> Vm:
         async with self._budget:
-            return await self._saver.restored(saved.origin, saved.files, env=birth.spec.env)
+            vm = await self._saver.restored(saved.origin, saved.files, env=birth.spec.env)
+            try:
+                await self._sandboxes.network.connect(vm, birth.spec, birth.claim)
+            except BaseException:
+                await self._factory.destroy(vm)
+                raise
+            return vm
 
 
 def _named(birth: Birth, vm: Vm, saved: Saved) -> Birth:

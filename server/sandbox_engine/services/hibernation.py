@@ -157,6 +157,12 @@ class Hibernation:
 
     async def _take(self, live: Live, vm: Vm, state: State) -> None:
         """Give a VM to its sandbox, unless that was destroyed while it was made."""
+        sandbox = live.sandbox
+        try:
+            await self._sandboxes.network.connect(vm, sandbox.spec, sandbox.claim, sandbox)
+        except BaseException:
+            await self._factory.destroy(vm)
+            raise
         if live.sandbox.state is not state:
             await self._factory.destroy(vm)
             raise StateConflict(have=live.sandbox.state.value, given="wake")

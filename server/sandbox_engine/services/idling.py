@@ -19,7 +19,7 @@ from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.hibernation import Hibernation
 from sandbox_engine.services.live import Live
-from sandbox_engine.services.registry import others_disk
+from sandbox_engine.services.registry import unsaved
 from sandbox_engine.services.sandboxes import Sandboxes
 
 SWEEP_S = 1.0
@@ -41,7 +41,7 @@ class Idling:
         for live in self._sandboxes.all_live():
             if live.sandbox.claim is None or live.sandbox.deadline is None:
                 continue
-            if others_disk(live.sandbox):
+            if unsaved(live.sandbox):
                 continue  # which cannot be saved
             rule, idle_s = self.rule_of(live.sandbox), live.idle.idle_s()
             state = live.sandbox.state
@@ -59,7 +59,7 @@ class Idling:
     def archives(self, live: Live) -> bool:
         """Whether the end of its lease is the archive and not the end."""
         sandbox = live.sandbox
-        if sandbox.claim is None or others_disk(sandbox):
+        if sandbox.claim is None or unsaved(sandbox):
             return False
         if self.runs_out(sandbox.claim):
             return False

@@ -4,24 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbox_engine.errors import NotOffered
 from sandbox_engine.ids import TokenMint
-from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.claim import Claim
+from sandbox_engine.model.link import MASK, block_of, host_of
+from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
+from sandbox_engine.model.size import EGRESS_NET
 from sandbox_engine.services.egress import Egress
-from sandbox_engine.services.vms import Vm
+from sandbox_engine.services.vms import Vm, VmFactory
 
 DOOR = "127.0.0.1:3128"
-"""The HTTP proxy in a guest without an interface (`sandbox_guest.doors`)."""
+"""The HTTP proxy in a guest (`sandbox_guest.doors`)."""
+NO_PROXY = "127.0.0.1,localhost"
 
 
-class DoorNetwork:
-    """By the channel: the guest has no interface, no address and no route at all."""
+class GuestNetwork:
+    """By the channel in every lane, and in the egress lane by an interface too."""
 
-    def __init__(self, egress: Egress, mint: TokenMint) -> None:
+    def __init__(self, egress: Egress, mint: TokenMint, factory: VmFactory, port: int) -> None:
+        """`port` is the broker's for guests with an interface; 0 where there are none."""
         self._egress, self._mint = egress, mint
+        self._factory, self._port = factory, port
 
-    def settle(self, sandbox: Sandbox) -> None:
+    def check(self, spec: SandboxSpec) -> None:
+        """See `services.lanes.Network`."""
+        if spec.net == EGRESS_NET and not self._port:
+            raise NotOffered("egress requested on a node without an egress attachment")
+
+    async def connect(
+        self, vm: Vm, spec: SandboxSpec, claim: Claim | None, before: Sandbox | None = None
+    ) -> None:
+        """See `services.lanes.Network`."""
+        if self._egress.has_link(spec, claim, before):
+            await self._factory.connect(vm, "" if before is None else before.address)
+            if before is not None:
+                before.address = "" if vm.link is None else vm.link.guest
+
+    def settle(self, sandbox: Sandbox, vm: Vm) -> None:
         """See `services.lanes.Network`."""
         self._egress.settle(sandbox)
+        sandbox.address = "" if vm.link is None else vm.link.guest
 
     def configure(self, sandbox: Sandbox, vm: Vm, *, saved: bool) -> None:
         """See `services.lanes.Network`."""
@@ -33,12 +55,28 @@ class DoorNetwork:
             "lane": self._egress.route(sandbox),
             "doors": doors,
         }
-        if doors and sandbox.claim is None:
-            message["env"] = self._given(sandbox) | sandbox.spec.env
+        if given := self.given(sandbox):
+            message["env"] = given | sandbox.spec.env
         vm.channel.notify(message)
 
-    def _given(self, sandbox: Sandbox) -> dict[str, str]:
+    def given(self, sandbox: Sandbox) -> dict[str, str]:
+        """See `services.lanes.Network`."""
+        if not self._egress.doors(sandbox):
+            return {}
+        token = self._mint.session_token(sandbox.id)
+        if not sandbox.address:
+            own = {"SANDBOX_BROKER": DOOR, "SANDBOX_SESSION_TOKEN": token}
+            return own if sandbox.claim is None else {}
+        block = block_of(sandbox.address)
+        assert block is not None  # it was made of one
+        broker = f"{host_of(block)}:{self._port}"
+        proxy = f"http://sandbox:{token}@{broker}"
+        proxies = {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": NO_PROXY}
         return {
-            "SANDBOX_BROKER": DOOR,
-            "SANDBOX_SESSION_TOKEN": self._mint.session_token(sandbox.id),
+            **proxies,
+            **{name.upper(): value for name, value in proxies.items()},
+            "SANDBOX_BROKER": broker,
+            "SANDBOX_SESSION_TOKEN": token,
+            "SANDBOX_NET_ADDR": sandbox.address,
+            "SANDBOX_NET_MASK": MASK,
         }

@@ -18,7 +18,7 @@ import structlog
 
 from sandbox_engine.errors import EngineError, NoSpace, PoolExhausted, VmmError
 from sandbox_engine.model.demand import Demand
-from sandbox_engine.model.size import Size
+from sandbox_engine.model.size import DEFAULT_NET, Size
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.ports.templates import ReadyTemplate, TemplateVault
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
@@ -74,6 +74,7 @@ class Pool:
         template: str,
         size: Size | None = None,
         *,
+        net: str = DEFAULT_NET,
         warm: int,
         waiting: int,
         vault: TemplateVault,
@@ -81,7 +82,7 @@ class Pool:
         budget: CreationBudget,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.template, self.size = template, size
+        self.template, self.size, self.net = template, size, net
         self.warm, self.warm_max, self.waiting = warm, warm, waiting
         self.warmup: tuple[str, ...] = ()
         """A command run in each VM before it joins."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sandbox_engine.model.size import Size
+from sandbox_engine.model.size import DEFAULT_NET, Size
 from sandbox_engine.model.template import Manifest
 from sandbox_engine.ports.templates import TemplateVault
 from sandbox_engine.services.pool import CreationBudget, Pool
@@ -14,7 +14,11 @@ TEND_S = 5.0
 
 
 class Pools:
-    """Every pool of the node, by template and size.
+    """Every pool of the node, by template, size and network lane.
+
+    A VM is the same for every lane until it is handed out; pools are apart so that each keeps
+    what an operator asked for it.  What no claim asks for comes from the lane without an
+    interface.
 
     A size of None is the one the template was baked with; whoever names that size in
     numbers means the same pool.
@@ -30,8 +34,8 @@ class Pools:
     ) -> None:
         self._vault, self._factory, self._budget = vault, factory, budget
         self._default_warm = default_warm
-        self._pools: dict[tuple[str, Size | None], Pool] = {}
-        self._baked: dict[tuple[str, Size], Pool] = {}
+        self._pools: dict[tuple[str, Size | None, str], Pool] = {}
+        self._baked: dict[tuple[str, Size, str], Pool] = {}
         """Pools of the baked size, also found by that size."""
         self._suspended = False
 
@@ -44,13 +48,15 @@ class Pools:
         size: Size | None = None,
         warm_max: int | None = None,
         warmup: tuple[str, ...] = (),
+        net: str = DEFAULT_NET,
     ) -> Pool:
-        """Make the pool of `template` in `size`, or change its targets."""
-        pool = self._pools.get((template, size))
+        """Make the pool of `template` in `size` for a lane, or change its targets."""
+        pool = self._pools.get((template, size, net))
         if pool is None:
-            pool = self._pools[template, size] = Pool(
+            pool = self._pools[template, size, net] = Pool(
                 template,
                 size,
+                net=net,
                 warm=warm,
                 waiting=waiting,
                 vault=self._vault,
@@ -63,11 +69,11 @@ class Pools:
         pool.kick()
         return pool
 
-    def find(self, template: str, size: Size | None = None) -> Pool | None:
-        """The pool of `template` in `size`, if there is one already."""
-        pool = self._pools.get((template, size))
+    def find(self, template: str, size: Size | None = None, net: str = DEFAULT_NET) -> Pool | None:
+        """The pool of `template` in `size` for a lane, if there is one already."""
+        pool = self._pools.get((template, size, net))
         if pool is None and size is not None:
-            pool = self._baked.get((template, size))
+            pool = self._baked.get((template, size, net))
         return pool
 
     async def normal(self, template: str, size: Size | None) -> Size | None:
@@ -77,21 +83,23 @@ class Pools:
         """
         return None if size == baked_size(await self.verified(template)) else size
 
-    async def of(self, template: str, size: Size | None = None) -> Pool:
-        """The pool of `template` in `size`; the first call verifies the template and makes it.
+    async def of(self, template: str, size: Size | None = None, net: str = DEFAULT_NET) -> Pool:
+        """As `find`; the first call verifies the template and makes the pool.
 
         One of another size than the baked one keeps nothing warm unless configured: its
         VMs are booted when they are asked for.
         """
         baked = baked_size(await self.verified(template))
         if size in (None, baked):
-            pool = self._pools.get((template, None)) or self.configure(
-                template, warm=self._default_warm, waiting=1
+            pool = self._pools.get((template, None, net)) or self.configure(
+                template, warm=self._default_warm, waiting=1, net=net
             )
-            self._baked[template, baked] = pool
+            self._baked[template, baked, net] = pool
             pool.baked = baked
             return pool
-        return self.find(template, size) or self.configure(template, warm=0, waiting=0, size=size)
+        return self.find(template, size, net) or self.configure(
+            template, warm=0, waiting=0, size=size, net=net
+        )
 
     async def verified(self, template: str) -> Manifest:
         """What `template` was baked with.  Raises for one that cannot be served."""
@@ -114,7 +122,7 @@ class Pools:
 
     async def retire(self, pool: Pool) -> None:
         """Close one pool; a later take of its template makes a new one."""
-        self._pools.pop((pool.template, pool.size), None)
+        self._pools.pop((pool.template, pool.size, pool.net), None)
         for key in [key for key, one in self._baked.items() if one is pool]:
             del self._baked[key]
         await pool.close()
@@ -146,6 +154,7 @@ class Pools:
             await pool.close()
 
 
-def _order(pool: Pool) -> tuple[str, int, int]:
+def _order(pool: Pool) -> tuple[str, int, int, bool]:
     size = pool.size
-    return (pool.template, 0, 0) if size is None else (pool.template, size.memory_mib, size.cpus)
+    numbers = (0, 0) if size is None else (size.memory_mib, size.cpus)
+    return pool.template, *numbers, pool.net != DEFAULT_NET

@@ -25,6 +25,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import ENDED, Input, State, step
 from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.size import EGRESS_NET
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.guest import GuestConnection
@@ -40,7 +41,7 @@ from sandbox_engine.services.watching import Watcher
 _log = structlog.get_logger(__name__)
 _STILL = (State.HIBERNATED, State.ARCHIVED)
 _ASLEEP = (State.HIBERNATING, *_STILL, State.WAKING, State.UNARCHIVING)
-_NEED_ALL_DISKS = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
+_NEED_ALL = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
 """A saved state holds no workspace and no volume: those would go on changing without it."""
 _BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE, Input.ARCHIVE)
 
@@ -191,8 +192,8 @@ class Registry:
         after = step(before, given)
         if after is before:
             return after
-        if given in _NEED_ALL_DISKS and (disk := others_disk(live.sandbox)):
-            raise StateConflict(have=f"given {disk}", given=given.value)
+        if given in _NEED_ALL and (reason := unsaved(live.sandbox)):
+            raise StateConflict(have=f"given {reason}", given=given.value)
         live.sandbox.state = after
         try:
             self._journal.sandbox_put(live.sandbox)
@@ -242,6 +243,16 @@ def others_disk(sandbox: Sandbox) -> str:
     if sandbox.spec.session_key is not None:
         return "a workspace"
     return "volumes" if sandbox.claim is not None and sandbox.claim.volumes else ""
+
+
+def unsaved(sandbox: Sandbox) -> str:
+    """What keeps it from being saved, in words; nothing for most.
+
+    Claims of the egress lane are not saved by the node API's contract.
+    """
+    if sandbox.claim is not None and sandbox.claim.net == EGRESS_NET:
+        return "the egress lane"
+    return others_disk(sandbox)
 
 
 async def _no_waker(live: Live) -> None:

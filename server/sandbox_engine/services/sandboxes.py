@@ -35,7 +35,7 @@ from sandbox_engine.model.sandbox import (
     Tier,
     lease_length,
 )
-from sandbox_engine.model.size import Size
+from sandbox_engine.model.size import DEFAULT_NET, Size
 from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
@@ -113,6 +113,7 @@ class Sandboxes(Registry):
         `RequestConflict`.  Cancelling leaves nothing behind.
         """
         spec.check()
+        self.network.check(spec)
         check_ceiling(spec.egress_allow, self._allowed_services)
         lease_s = lease_length(ttl_s, self._default_lease_s)
         if not request_id:
@@ -154,9 +155,8 @@ class Sandboxes(Registry):
             held = True
             workspace = await self._workspaces.acquire_for(caller, spec)
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
-            pool = self._pools.find(spec.template, size) or await self._pools.of(
-                spec.template, size
-            )
+            key = spec.template, size, DEFAULT_NET if claim is None else claim.net
+            pool = self._pools.find(*key) or await self._pools.of(*key)
             vm, tier = pool.take_now(), Tier.WARM
             if vm is None:
                 tier = Tier.CLONE if pool.size is None else Tier.COLD
@@ -164,6 +164,7 @@ class Sandboxes(Registry):
             if workspace is not None:
                 await self._workspaces.attach(workspace, vm)
             await self.volumes.attach(claim, vm)
+            await self.network.connect(vm, spec, claim)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
         except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim)
@@ -236,7 +237,7 @@ class Sandboxes(Registry):
             parent=birth.parent,
             from_checkpoint=birth.from_checkpoint,
         )
-        self.network.settle(sandbox)
+        self.network.settle(sandbox, vm)
         self._journal.sandbox_put(sandbox)
         self.network.configure(sandbox, vm, saved=bool(birth.layers))
         self.track(sandbox, vm)

@@ -34,8 +34,16 @@ class PoolTargets:
     """Applies targets to `Pools`."""
 
     def __init__(
-        self, *, pools: Pools, sizes: Sizes, document: Document, config: Sequence[PoolConfig]
+        self,
+        *,
+        pools: Pools,
+        sizes: Sizes,
+        document: Document,
+        config: Sequence[PoolConfig],
+        links_offered: bool = False,
     ) -> None:
+        """`links_offered` tells whether pools of the egress lane can be."""
+        self._links_offered = links_offered
         self._pools, self._sizes, self._document = pools, sizes, document
         self._config = tuple(config)
         self._rules: dict[Key, IdleRule] = {}
@@ -59,10 +67,10 @@ class PoolTargets:
     async def replace(self, wishes: list[PoolWish]) -> None:
         """Exactly these pools, durably; the others' idle VMs are destroyed.
 
-        Raises `InvalidArgument`, also for a template that is not there, and what
-        verification says; nothing is changed then.
+        Raises `InvalidArgument`, also for a template that is not there, `NotOffered`, and
+        what verification says; nothing is changed then.
         """
-        check_wishes(wishes)
+        check_wishes(wishes, links_offered=self._links_offered)
         targets = [self._with_warmup(wish.target()) for wish in wishes]
         for target in targets:
             try:
@@ -102,7 +110,7 @@ class PoolTargets:
         """What a pool is called by: its size's name where it has one."""
         size = pool.size or pool.baked
         label = pool.label or ("" if size is None else self._sizes.name_of(size))
-        return Key(pool.template, size=label)
+        return Key(pool.template, pool.net, label)
 
     def idle_rule(self, key: Key, default: IdleRule) -> IdleRule:
         """What becomes of claims of a key: its pool's rule, or where that says nothing another."""
@@ -148,6 +156,7 @@ class PoolTargets:
             size=size,
             warm_max=target.warm_max,
             warmup=target.warmup,
+            net=target.key.net,
         )
         pool.label = target.key.size
         return pool

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from sandbox_engine import ids
 from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
+from sandbox_engine.model.link import MASK, Link
 from sandbox_engine.model.size import Size
 from sandbox_engine.model.template import Manifest
 from sandbox_engine.observe.tasks import spawn
@@ -31,6 +32,7 @@ from sandbox_engine.ports.guest import (
     Welcome,
 )
 from sandbox_engine.ports.journal import Journal, VmRow
+from sandbox_engine.ports.links import Links
 from sandbox_engine.ports.snapshots import Files
 from sandbox_engine.ports.templates import ReadyTemplate
 from sandbox_engine.ports.vmm import Machine, MachineDriver, MachineRef, MachineSpec, Snapshot
@@ -64,6 +66,8 @@ class Vm:
         """It boots when it is brought up, and answers that much later."""
         self.machine = machine
         self.uid = uid
+        self.link: Link | None = None
+        """What its guest's network interface is connected to; None for most."""
         self.guest: GuestConnection | None = None
         self.welcome: Welcome | None = None
 
@@ -152,6 +156,8 @@ class VmFactory:
         self.root, self._uids = root, uids
         self.on_opened: Callable[[str, int, GuestStream], None] | None = None
         """Takes the sandbox's id, the port, and the stream that its guest opened."""
+        self.links: Links | None = None
+        """Makes links; None where this node gives no guest an interface."""
 
     async def prepare(
         self,
@@ -235,6 +241,23 @@ class VmFactory:
                 raise GuestUnavailable(f"{error}; its console said: {words}") from error
             raise
 
+    async def connect(self, vm: Vm, address: str = "") -> None:
+        """Give a VM that runs its link, and its guest the address, `address` where it is free.
+
+        Returns once the guest has confirmed it.  Raises `VmmError`, `GuestUnavailable`; the
+        VM is then of no more use.
+        """
+        if self.links is None:
+            raise VmmError("this node gives no guest a network interface")
+        await asyncio.sleep(0)  # from here on in a task of its own, as time limits need
+        vm.link, fd = await self.links.make(vm.name, address)
+        try:
+            await vm.machine.attach_link(fd)
+        finally:
+            os.close(fd)
+        wanted = {"address": vm.link.guest, "mask": MASK, "mac": vm.link.mac}
+        await vm.channel.call({"op": "configure", "interface": wanted})
+
     async def adopt(self, sandbox_id: str, ref: MachineRef, *, paused: bool) -> Vm | None:
         """Take over a VM of an earlier engine; None when it is gone or does not answer.
 
@@ -246,6 +269,8 @@ class VmFactory:
         uid = Path(ref.directory).stat().st_uid
         self._uids.reserve(uid)
         vm = Vm(sandbox_id, machine, uid, None)
+        if self.links is not None:
+            vm.link = self.links.find(vm.name)
         try:
             if paused:
                 await machine.pause()  # finishes a pause that was under way
@@ -272,6 +297,8 @@ class VmFactory:
     async def clear(self, keep: set[str]) -> list[str]:
         """Remove every VM and directory below the root whose name is not in `keep`."""
         removed = set(await self._driver.sweep(keep, self.root))
+        if self.links is not None:
+            removed.update(await self.links.sweep(keep))
         for row in self._journal.vms():
             if row.name not in keep:
                 removed.add(row.name)
@@ -301,6 +328,8 @@ class VmFactory:
         if vm.guest is not None:
             await vm.guest.close()
         await vm.machine.kill()
+        if vm.link is not None and self.links is not None:
+            await self.links.remove(vm.link)
         self._uids.give_back(vm.uid)
         remove_tree(Path(vm.machine.ref.directory))
 

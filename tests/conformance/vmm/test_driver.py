@@ -26,6 +26,7 @@ GONE: dict[str, Callable[[Machine], Awaitable[object]]] = {
     "load_memory": lambda machine: machine.load_memory(-1),
     "freeze_disk": lambda machine: machine.freeze_disk(Path("disk")),
     "attach_disk": lambda machine: machine.attach_disk(WAITING_DISKS[0], 0),
+    "attach_link": lambda machine: machine.attach_link(0),
 }
 
 
@@ -154,6 +155,18 @@ async def test_a_disk_that_waits_takes_one_file_and_only_one(bench: Bench) -> No
             assert os.fstat(volume.fileno()), "the descriptor stays the caller's"
         await machine.pause()
         await machine.resume()
+
+
+async def test_an_interface_that_waits_takes_one_tap_and_only_one(bench: Bench) -> None:
+    async with started(bench, "linked") as machine, greeted(machine) as channel:
+        with bench.tap() as tap:
+            await machine.attach_link(tap.fileno())
+            with pytest.raises(VmmError):
+                await machine.attach_link(tap.fileno())
+            assert os.fstat(tap.fileno()), "the descriptor stays the caller's"
+        await machine.pause()
+        await machine.resume()
+        assert await printed(channel, "echo", "on") == b"on\n"
 
 
 @pytest.mark.parametrize("missing", ["kernel", "initramfs", "agent_disk", "disk"])

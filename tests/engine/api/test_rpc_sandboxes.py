@@ -44,6 +44,7 @@ async def test_create_carries_every_field(stub: Any, world: World) -> None:
             workspace_ttl=Duration(seconds=7),
             metadata={"team": "a"},
             claim_ref="ns/name",
+            net=pb.NET_LANE_EGRESS,
         )
     )
     ((spec, ttl_s, request_id),) = world.sandboxes.creates
@@ -51,6 +52,7 @@ async def test_create_carries_every_field(stub: Any, world: World) -> None:
     assert (spec.template, spec.memory_mib, spec.vcpus, spec.env) == ("base", 512, 2, {"A": "1"})
     assert (spec.pool_wait_ms, spec.session_key, spec.workspace_ttl_s) == (2, "key", 7)
     assert (spec.egress_allow, spec.metadata) == (("a.example",), {"team": "a"})
+    assert spec.net == "egress"
     assert answer.credentials.token == answer.credentials.session_token == TOKEN
     sandbox = answer.sandbox
     assert (sandbox.id, sandbox.number, sandbox.state) == ("sb_1", 1, pb.SANDBOX_STATE_RUNNING)
@@ -61,10 +63,24 @@ async def test_create_carries_every_field(stub: Any, world: World) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "lane"), [({}, ""), ({"net": 0}, ""), ({"net": 1}, "none"), ({"net": 2}, "egress")]
+)
+async def test_the_lanes(stub: Any, world: World, asked: dict[str, Any], lane: str) -> None:
+    await stub.CreateSandbox(create(**asked))
+    ((spec, _, _),) = world.sandboxes.creates
+    assert spec.net == lane
+
+
+async def test_an_unknown_lane_is_named(stub: Any) -> None:
+    refused = await refusal(stub.CreateSandbox(create(net=9)))
+    assert refused.code is S.INVALID_ARGUMENT
+    assert "9 is no network lane" in refused.message
+
+
+@pytest.mark.parametrize(
     ("fields", "named"),
     [
         ({"size": "small"}, "size"),
-        ({"net": pb.NET_LANE_EGRESS}, "net"),
         ({"on_expire": pb.EXPIRE_ACTION_ARCHIVE}, "on_expire"),
         ({"volumes": [pb.VolumeMount(name="v")]}, "volumes"),
         ({"volumes_attach_only": True}, "volumes_attach_only"),

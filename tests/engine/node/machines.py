@@ -29,6 +29,7 @@ class FakeMachine:
         self.paused = False
         self.memory = b"memory"
         self.plugged: dict[int, tuple[str, bool]] = {}
+        self.links = 0
         self._callbacks: list[Callable[[], None]] = []
 
     def when_exited(self, callback: Callable[[], None]) -> None:
@@ -68,6 +69,9 @@ class FakeMachine:
         if self._driver.broken:
             raise VmmError(self._driver.broken)
         self.plugged[slot] = (serial, read_only)
+
+    async def attach_link(self, fd: int) -> None:
+        self.links += 1
 
     async def kill(self) -> None:
         self.die()

@@ -170,7 +170,7 @@ ROWS = {
         400, "archive_after_seconds", idle_hibernate_seconds=9, archive_after_seconds=9
     ),
     "pools named twice": Row("PUT /v1/pools", {"pools": [TINY, TINY]}, 400, "named twice"),
-    "pools of the egress lane": pools(400, "egress attachment", net="egress"),
+    "pools of the egress lane": pools(409, "egress attachment", net="egress"),
     **{
         f"pools with {field}": pools(400, "configuration file", **{field: {}})
         for field in ("egress", "warmup", "capture_trim", "storage", "egress_upstream_env")

@@ -31,7 +31,7 @@ from sandbox_engine.services import node as services
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.egress import egress_of
 from sandbox_engine.services.leases import Reaper
-from sandbox_engine.services.network import DoorNetwork
+from sandbox_engine.services.network import GuestNetwork
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.requests import Requests
@@ -45,6 +45,7 @@ from sandbox_engine.storage.volumes import FileImages
 from sandbox_engine.templates.pins import Pins
 
 from tests.engine.node.machines import PLATFORM, FakeDriver, FakeMachine, FakeVault
+from tests.fakes.links import FakeLinks
 from tests.fakes.volumes import FakeVolumes
 from tests.support.node import ROOT, Node
 
@@ -176,6 +177,7 @@ class World(Node):
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
             idle_rule=config.idle_rule(),
         )
+        self.links = FakeLinks()
         self.reaper = Reaper(self.sandboxes, self.clock)
         self.reaper.archiver = self.states.idling
         self.usage = LineFile(data / "usage.jsonl")
@@ -184,7 +186,9 @@ class World(Node):
         self.egress.registry = self.sandboxes
         self.sandboxes.watchers.append(self.egress)
         if self.egress.offered:
-            self.sandboxes.network = DoorNetwork(self.egress, mint)
+            self.sandboxes.network = GuestNetwork(self.egress, mint, factory, config.broker_port)
+        if config.broker_port:
+            factory.links = self.links
         self.door = NodeDoor(
             config=config,
             config_path=self.config_file,

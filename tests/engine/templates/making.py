@@ -157,6 +157,9 @@ class FakeMachine:
     async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
         raise AssertionError("a bake has no volumes")
 
+    async def attach_link(self, fd: int) -> None:
+        raise AssertionError("a bake reaches nothing")
+
     async def freeze_disk(self, disk: Path) -> None:
         raise AssertionError("a bake's disk is the template's")
 

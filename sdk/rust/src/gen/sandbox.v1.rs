@@ -43,6 +43,10 @@ pub struct AuthorizeResponse {
     /// How long this answer may be kept.
     #[prost(message, optional, tag = "7")]
     pub max_age: ::core::option::Option<::prost_types::Duration>,
+    /// Of its network interface, from which alone its session token counts; empty for none, and
+    /// then it counts from anywhere.
+    #[prost(string, tag = "8")]
+    pub address: ::prost::alloc::string::String,
 }
 /// One thing that may be reached.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -837,11 +841,11 @@ impl SandboxState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum NetLane {
-    /// What the template's pool says, else none.
+    /// An interface where the node gives any, else none.
     Unspecified = 0,
     /// No network interface; egress, where allowed, goes through doors on the guest's loopback.
     None = 1,
-    /// A network interface that reaches the broker only.
+    /// The doors, and a network interface that reaches the broker only.
     Egress = 2,
 }
 impl NetLane {

@@ -96,7 +96,11 @@ class NodeDoor:
             egress=egress,
         )
         self.targets = PoolTargets(
-            pools=pools, sizes=sizes, document=saved_pools, config=config.pools
+            pools=pools,
+            sizes=sizes,
+            document=saved_pools,
+            config=config.pools,
+            links_offered=egress.links_offered,
         )
         self.reload = Reload(config_path, config, self.targets, self._live_settings())
         metrics = Metrics(

@@ -101,6 +101,7 @@ def _authorization(found: Authorization) -> pb.AuthorizeResponse:
         deny_all=not found.rules,
         rules=[_rule(each) for each in found.rules],
         secrets=[_secret(each) for each in found.secrets],
+        address=found.address,
     )
     answer.max_age.FromSeconds(MAX_AGE_S)
     return answer

@@ -206,9 +206,23 @@ def spec_from_pb(request: pb.CreateSandboxRequest) -> SandboxSpec:
         workspace_ttl_s=seconds(request.workspace_ttl),
         egress_allow=tuple(request.egress.allow),
         egress_deny_all=request.egress.deny_all,
+        net=lane_from_pb(request.net),
         claim_ref=request.claim_ref,
         metadata=dict(request.metadata),
     )
+
+
+_LANES = {"none": pb.NET_LANE_NONE, "egress": pb.NET_LANE_EGRESS}
+
+
+def lane_from_pb(lane: pb.NetLane.ValueType) -> str:
+    """Its name; nothing where none is said.  Raises `InvalidArgument`."""
+    if lane == pb.NET_LANE_UNSPECIFIED:
+        return ""
+    for name, number in _LANES.items():
+        if number == lane:
+            return name
+    raise InvalidArgument("net", f"{lane} is no network lane")
 
 
 _ROUTES = {"none": pb.NET_ROUTE_NONE, "relay": pb.NET_ROUTE_RELAY, "direct": pb.NET_ROUTE_DIRECT}
@@ -231,7 +245,7 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         claim_ref=sandbox.spec.claim_ref,
         session_key=sandbox.spec.session_key or "",
         attach_session=sandbox.session or "",
-        net=pb.NET_LANE_NONE,
+        net=_LANES[sandbox.net],
         net_route=_ROUTES[sandbox.net_route],
         tenant=(sandbox.claim.tenant or "") if sandbox.claim is not None else "",
         parent_id=sandbox.parent,

@@ -14,7 +14,6 @@ from sandbox_engine.errors import Unimplemented
 FIELDS: dict[type[Message], dict[str, set[object]]] = {
     sandboxes_pb2.CreateSandboxRequest: {
         "size": set(),
-        "net": {sandboxes_pb2.NET_LANE_NONE},
         "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
         "volumes": set(),
         "volumes_attach_only": set(),

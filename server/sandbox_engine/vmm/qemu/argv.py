@@ -12,7 +12,7 @@ from msgspec import Struct
 from sandbox_engine.ports.vmm import VOLUME_SLOTS, WAITING_DISKS, MachineSpec
 
 BINARY = "qemu-system-x86_64"
-LAYOUT = "microvm/2"
+LAYOUT = "microvm/3"
 CPU = {"tcg": "Nehalem", "kvm": "host"}
 """Under emulation the oldest model with x86-64-v2: newer ones cost emulated vector code."""
 
@@ -25,6 +25,9 @@ ROOT_NODE, BASE_NODE = "root", "base"
 """The writable disk, which is `root-1` and so on once it was frozen; the image under all."""
 WAITING_DISK_BYTES = 1 << 40
 """What a guest takes a waiting disk's size for, whatever comes: a filesystem knows its own."""
+HUB = 0
+NIC_MAC = "02:00:00:00:00:01"
+"""Until the agent gives it another one; every template and clone has it."""
 CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
@@ -70,6 +73,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
         *(word for serial in WAITING_DISKS for word in waiting_disk(serial)),
+        *waiting_interface(),
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
         "-chardev", f"socket,id=channel,fd={fds.channel},server=on,wait=off",
@@ -141,6 +145,16 @@ def waiting_disk(serial: str) -> list[str]:
         "-blockdev", f"driver=raw,{node}",
         "-device", f"virtio-blk-device,{disk}",
     ]  # fmt: skip
+
+
+def waiting_interface() -> list[str]:
+    """A network interface that waits for a tap (`attach_link`), on a hub with nobody else.
+
+    The guest's agent hides it until then.  A hub passes frames as they are, so the device
+    offers nothing that a tap would have to agree to, and it announces nothing by itself.
+    """
+    device = f"virtio-net-device,netdev=nic,mac={NIC_MAC},guest_announce=off"
+    return ["-netdev", f"hubport,id=nic,hubid={HUB}", "-device", device]
 
 
 def _root(spec: MachineSpec, fds: Descriptors, under: str) -> str:

@@ -123,7 +123,7 @@ class QemuMachine:
 
     async def attach_disk(self, serial: str, fd: int) -> None:
         """See `ports.vmm.Machine`."""
-        handed = (await self._run("add-fd", fd=fd))["fdset-id"]
+        handed = (await self._run("add-fd", handing=fd))["fdset-id"]
         file: dict[str, Any] = {"driver": "file", "node-name": f"{serial}-file"}
         common: dict[str, Any] = {"discard": "unmap"}
         await self._run("blockdev-add", **file, **common, filename=f"{FDSET}{handed}")
@@ -132,7 +132,7 @@ class QemuMachine:
 
     async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
         """See `ports.vmm.Machine`."""
-        handed = (await self._run("add-fd", fd=fd))["fdset-id"]
+        handed = (await self._run("add-fd", handing=fd))["fdset-id"]
         node = f"{argv.slot(slot)}-disk"
         access: dict[str, Any] = {"read-only": read_only}
         file = {"driver": "file", "filename": f"{FDSET}{handed}", **access}
@@ -144,6 +144,12 @@ class QemuMachine:
             serial=serial, werror="report", rerror="report",
         )  # fmt: skip
 
+    async def attach_link(self, fd: int) -> None:
+        """See `ports.vmm.Machine`."""
+        await self._run("getfd", handing=fd, fdname="tap")
+        await self._run("netdev_add", type="tap", id="tap", fd="tap")
+        await self._run("netdev_add", type="hubport", id="tap-port", hubid=argv.HUB, netdev="tap")
+
     async def _give(self, path: Path) -> int:
         """Hand a file over, to be written and later read; the number of its set in QEMU."""
         known: dict[str, Any] = {}
@@ -153,7 +159,7 @@ class QemuMachine:
             except OSError as error:
                 raise VmmError(f"cannot open {path}: {error.strerror}") from error
             try:
-                known = _set((await self._run("add-fd", fd=fd, **known))["fdset-id"])
+                known = _set((await self._run("add-fd", handing=fd, **known))["fdset-id"])
             finally:
                 os.close(fd)
         return int(known["fdset-id"])
@@ -201,10 +207,10 @@ class QemuMachine:
         status = await self._run("query-status")
         return status["status"] in ("running", "paused")
 
-    async def _run(self, command: str, *, fd: int | None = None, **arguments: Any) -> Any:
+    async def _run(self, command: str, *, handing: int | None = None, **arguments: Any) -> Any:
         if self._monitor is None:
             raise VmmError("the VMM is gone")
-        return await self._monitor.execute(command, fd=fd, **arguments)
+        return await self._monitor.execute(command, handing=handing, **arguments)
 
     def _expect_migration(self) -> asyncio.Future[str]:
         if self._monitor is None:

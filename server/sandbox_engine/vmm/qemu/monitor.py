@@ -58,8 +58,8 @@ class Monitor:
             raise
         return monitor
 
-    async def execute(self, command: str, *, fd: int | None = None, **arguments: Any) -> Any:
-        """Run one command; `fd` travels with it.  Raises `VmmError` with QEMU's words."""
+    async def execute(self, command: str, *, handing: int | None = None, **arguments: Any) -> Any:
+        """Run one command; a descriptor travels with it.  Raises `VmmError` with QEMU's words."""
         if self._closed:
             raise VmmError("the VMM is gone")
         number = next(self._ids)
@@ -69,10 +69,10 @@ class Monitor:
         data = json.dumps(message).encode() + b"\n"
         try:
             # A command is smaller than an empty socket buffer, and each waits for its reply.
-            if fd is None:
+            if handing is None:
                 self._link.send(data)
             else:
-                socket.send_fds(self._link, [data], [fd])
+                socket.send_fds(self._link, [data], [handing])
             return await future
         except OSError as error:
             raise VmmError(f"{command}: the VMM is gone ({error})") from error

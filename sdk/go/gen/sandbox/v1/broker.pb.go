@@ -125,7 +125,10 @@ type AuthorizeResponse struct {
 	// Host-only variables with their places.
 	Secrets []*EgressSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// How long this answer may be kept.
-	MaxAge        *durationpb.Duration `protobuf:"bytes,7,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	MaxAge *durationpb.Duration `protobuf:"bytes,7,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	// Of its network interface, from which alone its session token counts; empty for none, and
+	// then it counts from anywhere.
+	Address       string `protobuf:"bytes,8,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,6 +210,13 @@ func (x *AuthorizeResponse) GetMaxAge() *durationpb.Duration {
 		return x.MaxAge
 	}
 	return nil
+}
+
+func (x *AuthorizeResponse) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 // One thing that may be reached.
@@ -687,7 +697,7 @@ const file_sandbox_v1_broker_proto_rawDesc = "" +
 	"\n" +
 	"sandbox_id\x18\x02 \x01(\tH\x00R\tsandboxIdB\n" +
 	"\n" +
-	"\bidentity\"\xa2\x02\n" +
+	"\bidentity\"\xbc\x02\n" +
 	"\x11AuthorizeResponse\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12%\n" +
@@ -696,7 +706,8 @@ const file_sandbox_v1_broker_proto_rawDesc = "" +
 	"\bdeny_all\x18\x04 \x01(\bR\adenyAll\x12,\n" +
 	"\x05rules\x18\x05 \x03(\v2\x16.sandbox.v1.EgressRuleR\x05rules\x122\n" +
 	"\asecrets\x18\x06 \x03(\v2\x18.sandbox.v1.EgressSecretR\asecrets\x122\n" +
-	"\amax_age\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\"\xa4\x01\n" +
+	"\amax_age\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12\x18\n" +
+	"\aaddress\x18\b \x01(\tR\aaddress\"\xa4\x01\n" +
 	"\n" +
 	"EgressRule\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n" +

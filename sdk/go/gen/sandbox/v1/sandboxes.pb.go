@@ -120,11 +120,11 @@ func (SandboxState) EnumDescriptor() ([]byte, []int) {
 type NetLane int32
 
 const (
-	// What the template's pool says, else none.
+	// An interface where the node gives any, else none.
 	NetLane_NET_LANE_UNSPECIFIED NetLane = 0
 	// No network interface; egress, where allowed, goes through doors on the guest's loopback.
 	NetLane_NET_LANE_NONE NetLane = 1
-	// A network interface that reaches the broker only.
+	// The doors, and a network interface that reaches the broker only.
 	NetLane_NET_LANE_EGRESS NetLane = 2
 )
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17sandbox/v1/broker.proto\x12\nsandbox.v1\x1a\x1egoogle/protobuf/duration.proto\"f\n\x10\x41uthorizeRequest\x12%\n\rsession_token\x18\x01 \x01(\tH\x00R\x0csessionToken\x12\x1f\n\nsandbox_id\x18\x02 \x01(\tH\x00R\tsandboxIdB\n\n\x08identity\"\xa2\x02\n\x11\x41uthorizeResponse\x12\x1d\n\nsandbox_id\x18\x01 \x01(\tR\tsandboxId\x12%\n\x0esandbox_number\x18\x02 \x01(\rR\rsandboxNumber\x12\x16\n\x06tenant\x18\x03 \x01(\tR\x06tenant\x12\x19\n\x08\x64\x65ny_all\x18\x04 \x01(\x08R\x07\x64\x65nyAll\x12,\n\x05rules\x18\x05 \x03(\x0b\x32\x16.sandbox.v1.EgressRuleR\x05rules\x12\x32\n\x07secrets\x18\x06 \x03(\x0b\x32\x18.sandbox.v1.EgressSecretR\x07secrets\x12\x32\n\x07max_age\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06maxAge\"\xa4\x01\n\nEgressRule\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n\x05ports\x18\x02 \x03(\rR\x05ports\x12\x18\n\x07methods\x18\x03 \x03(\tR\x07methods\x12\x1e\n\ncredential\x18\x04 \x01(\tR\ncredential\x12\x1c\n\tintercept\x18\x05 \x01(\x08R\tintercept\x12\x14\n\x05named\x18\x06 \x01(\x08R\x05named\"\xb2\x01\n\x0c\x45gressSecret\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value\x12\x14\n\x05hosts\x18\x03 \x03(\tR\x05hosts\x12\x16\n\x06header\x18\x04 \x01(\tR\x06header\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query\x12\x12\n\x04\x62ody\x18\x06 \x01(\x08R\x04\x62ody\x12 \n\x0bplaceholder\x18\x07 \x01(\tR\x0bplaceholder\"\x19\n\x17WatchRevocationsRequest\";\n\x18WatchRevocationsResponse\x12\x1f\n\x0bsandbox_ids\x18\x01 \x03(\tR\nsandboxIds\"F\n\x13ReportEgressRequest\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x17.sandbox.v1.EgressEventR\x06\x65vents\"\xec\x01\n\x0b\x45gressEvent\x12\x1d\n\nsandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n\x04port\x18\x03 \x01(\rR\x04port\x12\x1a\n\x08\x64\x65\x63ision\x18\x04 \x01(\tR\x08\x64\x65\x63ision\x12\x18\n\x07secrets\x18\x05 \x03(\tR\x07secrets\x12\x1a\n\x08upstream\x18\x06 \x01(\tR\x08upstream\x12\x1d\n\nsent_bytes\x18\x07 \x01(\x04R\tsentBytes\x12%\n\x0ereceived_bytes\x18\x08 \x01(\x04R\rreceivedBytes\"\x16\n\x14ReportEgressResponse2\x8d\x02\n\rBrokerService\x12H\n\tAuthorize\x12\x1c.sandbox.v1.AuthorizeRequest\x1a\x1d.sandbox.v1.AuthorizeResponse\x12_\n\x10WatchRevocations\x12#.sandbox.v1.WatchRevocationsRequest\x1a$.sandbox.v1.WatchRevocationsResponse0\x01\x12Q\n\x0cReportEgress\x12\x1f.sandbox.v1.ReportEgressRequest\x1a .sandbox.v1.ReportEgressResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17sandbox/v1/broker.proto\x12\nsandbox.v1\x1a\x1egoogle/protobuf/duration.proto\"f\n\x10\x41uthorizeRequest\x12%\n\rsession_token\x18\x01 \x01(\tH\x00R\x0csessionToken\x12\x1f\n\nsandbox_id\x18\x02 \x01(\tH\x00R\tsandboxIdB\n\n\x08identity\"\xbc\x02\n\x11\x41uthorizeResponse\x12\x1d\n\nsandbox_id\x18\x01 \x01(\tR\tsandboxId\x12%\n\x0esandbox_number\x18\x02 \x01(\rR\rsandboxNumber\x12\x16\n\x06tenant\x18\x03 \x01(\tR\x06tenant\x12\x19\n\x08\x64\x65ny_all\x18\x04 \x01(\x08R\x07\x64\x65nyAll\x12,\n\x05rules\x18\x05 \x03(\x0b\x32\x16.sandbox.v1.EgressRuleR\x05rules\x12\x32\n\x07secrets\x18\x06 \x03(\x0b\x32\x18.sandbox.v1.EgressSecretR\x07secrets\x12\x32\n\x07max_age\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06maxAge\x12\x18\n\x07\x61\x64\x64ress\x18\x08 \x01(\tR\x07\x61\x64\x64ress\"\xa4\x01\n\nEgressRule\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n\x05ports\x18\x02 \x03(\rR\x05ports\x12\x18\n\x07methods\x18\x03 \x03(\tR\x07methods\x12\x1e\n\ncredential\x18\x04 \x01(\tR\ncredential\x12\x1c\n\tintercept\x18\x05 \x01(\x08R\tintercept\x12\x14\n\x05named\x18\x06 \x01(\x08R\x05named\"\xb2\x01\n\x0c\x45gressSecret\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value\x12\x14\n\x05hosts\x18\x03 \x03(\tR\x05hosts\x12\x16\n\x06header\x18\x04 \x01(\tR\x06header\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query\x12\x12\n\x04\x62ody\x18\x06 \x01(\x08R\x04\x62ody\x12 \n\x0bplaceholder\x18\x07 \x01(\tR\x0bplaceholder\"\x19\n\x17WatchRevocationsRequest\";\n\x18WatchRevocationsResponse\x12\x1f\n\x0bsandbox_ids\x18\x01 \x03(\tR\nsandboxIds\"F\n\x13ReportEgressRequest\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x17.sandbox.v1.EgressEventR\x06\x65vents\"\xec\x01\n\x0b\x45gressEvent\x12\x1d\n\nsandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n\x04port\x18\x03 \x01(\rR\x04port\x12\x1a\n\x08\x64\x65\x63ision\x18\x04 \x01(\tR\x08\x64\x65\x63ision\x12\x18\n\x07secrets\x18\x05 \x03(\tR\x07secrets\x12\x1a\n\x08upstream\x18\x06 \x01(\tR\x08upstream\x12\x1d\n\nsent_bytes\x18\x07 \x01(\x04R\tsentBytes\x12%\n\x0ereceived_bytes\x18\x08 \x01(\x04R\rreceivedBytes\"\x16\n\x14ReportEgressResponse2\x8d\x02\n\rBrokerService\x12H\n\tAuthorize\x12\x1c.sandbox.v1.AuthorizeRequest\x1a\x1d.sandbox.v1.AuthorizeResponse\x12_\n\x10WatchRevocations\x12#.sandbox.v1.WatchRevocationsRequest\x1a$.sandbox.v1.WatchRevocationsResponse0\x01\x12Q\n\x0cReportEgress\x12\x1f.sandbox.v1.ReportEgressRequest\x1a .sandbox.v1.ReportEgressResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,21 +35,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_AUTHORIZEREQUEST']._serialized_start=71
   _globals['_AUTHORIZEREQUEST']._serialized_end=173
   _globals['_AUTHORIZERESPONSE']._serialized_start=176
-  _globals['_AUTHORIZERESPONSE']._serialized_end=466
-  _globals['_EGRESSRULE']._serialized_start=469
-  _globals['_EGRESSRULE']._serialized_end=633
-  _globals['_EGRESSSECRET']._serialized_start=636
-  _globals['_EGRESSSECRET']._serialized_end=814
-  _globals['_WATCHREVOCATIONSREQUEST']._serialized_start=816
-  _globals['_WATCHREVOCATIONSREQUEST']._serialized_end=841
-  _globals['_WATCHREVOCATIONSRESPONSE']._serialized_start=843
-  _globals['_WATCHREVOCATIONSRESPONSE']._serialized_end=902
-  _globals['_REPORTEGRESSREQUEST']._serialized_start=904
-  _globals['_REPORTEGRESSREQUEST']._serialized_end=974
-  _globals['_EGRESSEVENT']._serialized_start=977
-  _globals['_EGRESSEVENT']._serialized_end=1213
-  _globals['_REPORTEGRESSRESPONSE']._serialized_start=1215
-  _globals['_REPORTEGRESSRESPONSE']._serialized_end=1237
-  _globals['_BROKERSERVICE']._serialized_start=1240
-  _globals['_BROKERSERVICE']._serialized_end=1509
+  _globals['_AUTHORIZERESPONSE']._serialized_end=492
+  _globals['_EGRESSRULE']._serialized_start=495
+  _globals['_EGRESSRULE']._serialized_end=659
+  _globals['_EGRESSSECRET']._serialized_start=662
+  _globals['_EGRESSSECRET']._serialized_end=840
+  _globals['_WATCHREVOCATIONSREQUEST']._serialized_start=842
+  _globals['_WATCHREVOCATIONSREQUEST']._serialized_end=867
+  _globals['_WATCHREVOCATIONSRESPONSE']._serialized_start=869
+  _globals['_WATCHREVOCATIONSRESPONSE']._serialized_end=928
+  _globals['_REPORTEGRESSREQUEST']._serialized_start=930
+  _globals['_REPORTEGRESSREQUEST']._serialized_end=1000
+  _globals['_EGRESSEVENT']._serialized_start=1003
+  _globals['_EGRESSEVENT']._serialized_end=1239
+  _globals['_REPORTEGRESSRESPONSE']._serialized_start=1241
+  _globals['_REPORTEGRESSRESPONSE']._serialized_end=1263
+  _globals['_BROKERSERVICE']._serialized_start=1266
+  _globals['_BROKERSERVICE']._serialized_end=1535
 # @@protoc_insertion_point(module_scope)

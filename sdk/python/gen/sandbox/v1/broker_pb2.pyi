@@ -60,6 +60,7 @@ class AuthorizeResponse(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     SECRETS_FIELD_NUMBER: _builtins.int
     MAX_AGE_FIELD_NUMBER: _builtins.int
+    ADDRESS_FIELD_NUMBER: _builtins.int
     sandbox_id: _builtins.str
     """The sandbox."""
     sandbox_number: _builtins.int
@@ -68,6 +69,10 @@ class AuthorizeResponse(_message.Message):
     """Its tenant; empty for the operator's own."""
     deny_all: _builtins.bool
     """Nothing may be reached."""
+    address: _builtins.str
+    """Of its network interface, from which alone its session token counts; empty for none, and
+    then it counts from anywhere.
+    """
     @_builtins.property
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[Global___EgressRule]:
         """What may be reached; a request no rule covers is refused."""
@@ -90,10 +95,11 @@ class AuthorizeResponse(_message.Message):
         rules: _abc.Iterable[Global___EgressRule] | None = ...,
         secrets: _abc.Iterable[Global___EgressSecret] | None = ...,
         max_age: _duration_pb2.Duration | None = ...,
+        address: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["max_age", b"max_age"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deny_all", b"deny_all", "max_age", b"max_age", "rules", b"rules", "sandbox_id", b"sandbox_id", "sandbox_number", b"sandbox_number", "secrets", b"secrets", "tenant", b"tenant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "deny_all", b"deny_all", "max_age", b"max_age", "rules", b"rules", "sandbox_id", b"sandbox_id", "sandbox_number", b"sandbox_number", "secrets", b"secrets", "tenant", b"tenant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

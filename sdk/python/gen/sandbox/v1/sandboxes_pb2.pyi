@@ -92,21 +92,21 @@ class _NetLane:
 class _NetLaneEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NetLane.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     NET_LANE_UNSPECIFIED: _NetLane.ValueType  # 0
-    """What the template's pool says, else none."""
+    """An interface where the node gives any, else none."""
     NET_LANE_NONE: _NetLane.ValueType  # 1
     """No network interface; egress, where allowed, goes through doors on the guest's loopback."""
     NET_LANE_EGRESS: _NetLane.ValueType  # 2
-    """A network interface that reaches the broker only."""
+    """The doors, and a network interface that reaches the broker only."""
 
 class NetLane(_NetLane, metaclass=_NetLaneEnumTypeWrapper):
     """How a sandbox reaches the network."""
 
 NET_LANE_UNSPECIFIED: NetLane.ValueType  # 0
-"""What the template's pool says, else none."""
+"""An interface where the node gives any, else none."""
 NET_LANE_NONE: NetLane.ValueType  # 1
 """No network interface; egress, where allowed, goes through doors on the guest's loopback."""
 NET_LANE_EGRESS: NetLane.ValueType  # 2
-"""A network interface that reaches the broker only."""
+"""The doors, and a network interface that reaches the broker only."""
 Global___NetLane: _TypeAlias = NetLane  # noqa: Y015
 
 class _NetRoute:

@@ -42,6 +42,7 @@ PROTOBUF_CONSTEXPR AuthorizeResponse::AuthorizeResponse(
   , /*decltype(_impl_.secrets_)*/{}
   , /*decltype(_impl_.sandbox_id_)*/{&::_pbi::fixed_address_empty_string, ::_pbi::ConstantInitialized{}}
   , /*decltype(_impl_.tenant_)*/{&::_pbi::fixed_address_empty_string, ::_pbi::ConstantInitialized{}}
+  , /*decltype(_impl_.address_)*/{&::_pbi::fixed_address_empty_string, ::_pbi::ConstantInitialized{}}
   , /*decltype(_impl_.max_age_)*/nullptr
   , /*decltype(_impl_.sandbox_number_)*/0u
   , /*decltype(_impl_.deny_all_)*/false
@@ -190,6 +191,7 @@ const uint32_t TableStruct_sandbox_2fv1_2fbroker_2eproto::offsets[] PROTOBUF_SEC
   PROTOBUF_FIELD_OFFSET(::sandbox::v1::AuthorizeResponse, _impl_.rules_),
   PROTOBUF_FIELD_OFFSET(::sandbox::v1::AuthorizeResponse, _impl_.secrets_),
   PROTOBUF_FIELD_OFFSET(::sandbox::v1::AuthorizeResponse, _impl_.max_age_),
+  PROTOBUF_FIELD_OFFSET(::sandbox::v1::AuthorizeResponse, _impl_.address_),
   ~0u,  // no _has_bits_
   PROTOBUF_FIELD_OFFSET(::sandbox::v1::EgressRule, _internal_metadata_),
   ~0u,  // no _extensions_
@@ -259,13 +261,13 @@ const uint32_t TableStruct_sandbox_2fv1_2fbroker_2eproto::offsets[] PROTOBUF_SEC
 static const ::_pbi::MigrationSchema schemas[] PROTOBUF_SECTION_VARIABLE(protodesc_cold) = {
   { 0, -1, -1, sizeof(::sandbox::v1::AuthorizeRequest)},
   { 9, -1, -1, sizeof(::sandbox::v1::AuthorizeResponse)},
-  { 22, -1, -1, sizeof(::sandbox::v1::EgressRule)},
-  { 34, -1, -1, sizeof(::sandbox::v1::EgressSecret)},
-  { 47, -1, -1, sizeof(::sandbox::v1::WatchRevocationsRequest)},
-  { 53, -1, -1, sizeof(::sandbox::v1::WatchRevocationsResponse)},
-  { 60, -1, -1, sizeof(::sandbox::v1::ReportEgressRequest)},
-  { 67, -1, -1, sizeof(::sandbox::v1::EgressEvent)},
-  { 81, -1, -1, sizeof(::sandbox::v1::ReportEgressResponse)},
+  { 23, -1, -1, sizeof(::sandbox::v1::EgressRule)},
+  { 35, -1, -1, sizeof(::sandbox::v1::EgressSecret)},
+  { 48, -1, -1, sizeof(::sandbox::v1::WatchRevocationsRequest)},
+  { 54, -1, -1, sizeof(::sandbox::v1::WatchRevocationsResponse)},
+  { 61, -1, -1, sizeof(::sandbox::v1::ReportEgressRequest)},
+  { 68, -1, -1, sizeof(::sandbox::v1::EgressEvent)},
+  { 82, -1, -1, sizeof(::sandbox::v1::ReportEgressResponse)},
 };
 
 static const ::_pb::Message* const file_default_instances[] = {
@@ -285,47 +287,48 @@ const char descriptor_table_protodef_sandbox_2fv1_2fbroker_2eproto[] PROTOBUF_SE
   "oogle/protobuf/duration.proto\"f\n\020Authori"
   "zeRequest\022%\n\rsession_token\030\001 \001(\tH\000R\014sess"
   "ionToken\022\037\n\nsandbox_id\030\002 \001(\tH\000R\tsandboxI"
-  "dB\n\n\010identity\"\242\002\n\021AuthorizeResponse\022\035\n\ns"
+  "dB\n\n\010identity\"\274\002\n\021AuthorizeResponse\022\035\n\ns"
   "andbox_id\030\001 \001(\tR\tsandboxId\022%\n\016sandbox_nu"
   "mber\030\002 \001(\rR\rsandboxNumber\022\026\n\006tenant\030\003 \001("
   "\tR\006tenant\022\031\n\010deny_all\030\004 \001(\010R\007denyAll\022,\n\005"
   "rules\030\005 \003(\0132\026.sandbox.v1.EgressRuleR\005rul"
   "es\0222\n\007secrets\030\006 \003(\0132\030.sandbox.v1.EgressS"
   "ecretR\007secrets\0222\n\007max_age\030\007 \001(\0132\031.google"
-  ".protobuf.DurationR\006maxAge\"\244\001\n\nEgressRul"
-  "e\022\022\n\004host\030\001 \001(\tR\004host\022\024\n\005ports\030\002 \003(\rR\005po"
-  "rts\022\030\n\007methods\030\003 \003(\tR\007methods\022\036\n\ncredent"
-  "ial\030\004 \001(\tR\ncredential\022\034\n\tintercept\030\005 \001(\010"
-  "R\tintercept\022\024\n\005named\030\006 \001(\010R\005named\"\262\001\n\014Eg"
-  "ressSecret\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005value\030"
-  "\002 \001(\tR\005value\022\024\n\005hosts\030\003 \003(\tR\005hosts\022\026\n\006he"
-  "ader\030\004 \001(\tR\006header\022\024\n\005query\030\005 \001(\tR\005query"
-  "\022\022\n\004body\030\006 \001(\010R\004body\022 \n\013placeholder\030\007 \001("
-  "\tR\013placeholder\"\031\n\027WatchRevocationsReques"
-  "t\";\n\030WatchRevocationsResponse\022\037\n\013sandbox"
-  "_ids\030\001 \003(\tR\nsandboxIds\"F\n\023ReportEgressRe"
-  "quest\022/\n\006events\030\001 \003(\0132\027.sandbox.v1.Egres"
-  "sEventR\006events\"\354\001\n\013EgressEvent\022\035\n\nsandbo"
-  "x_id\030\001 \001(\tR\tsandboxId\022\022\n\004host\030\002 \001(\tR\004hos"
-  "t\022\022\n\004port\030\003 \001(\rR\004port\022\032\n\010decision\030\004 \001(\tR"
-  "\010decision\022\030\n\007secrets\030\005 \003(\tR\007secrets\022\032\n\010u"
-  "pstream\030\006 \001(\tR\010upstream\022\035\n\nsent_bytes\030\007 "
-  "\001(\004R\tsentBytes\022%\n\016received_bytes\030\010 \001(\004R\r"
-  "receivedBytes\"\026\n\024ReportEgressResponse2\215\002"
-  "\n\rBrokerService\022H\n\tAuthorize\022\034.sandbox.v"
-  "1.AuthorizeRequest\032\035.sandbox.v1.Authoriz"
-  "eResponse\022_\n\020WatchRevocations\022#.sandbox."
-  "v1.WatchRevocationsRequest\032$.sandbox.v1."
-  "WatchRevocationsResponse0\001\022Q\n\014ReportEgre"
-  "ss\022\037.sandbox.v1.ReportEgressRequest\032 .sa"
-  "ndbox.v1.ReportEgressResponseb\006proto3"
+  ".protobuf.DurationR\006maxAge\022\030\n\007address\030\010 "
+  "\001(\tR\007address\"\244\001\n\nEgressRule\022\022\n\004host\030\001 \001("
+  "\tR\004host\022\024\n\005ports\030\002 \003(\rR\005ports\022\030\n\007methods"
+  "\030\003 \003(\tR\007methods\022\036\n\ncredential\030\004 \001(\tR\ncre"
+  "dential\022\034\n\tintercept\030\005 \001(\010R\tintercept\022\024\n"
+  "\005named\030\006 \001(\010R\005named\"\262\001\n\014EgressSecret\022\022\n\004"
+  "name\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\tR\005value\022\024"
+  "\n\005hosts\030\003 \003(\tR\005hosts\022\026\n\006header\030\004 \001(\tR\006he"
+  "ader\022\024\n\005query\030\005 \001(\tR\005query\022\022\n\004body\030\006 \001(\010"
+  "R\004body\022 \n\013placeholder\030\007 \001(\tR\013placeholder"
+  "\"\031\n\027WatchRevocationsRequest\";\n\030WatchRevo"
+  "cationsResponse\022\037\n\013sandbox_ids\030\001 \003(\tR\nsa"
+  "ndboxIds\"F\n\023ReportEgressRequest\022/\n\006event"
+  "s\030\001 \003(\0132\027.sandbox.v1.EgressEventR\006events"
+  "\"\354\001\n\013EgressEvent\022\035\n\nsandbox_id\030\001 \001(\tR\tsa"
+  "ndboxId\022\022\n\004host\030\002 \001(\tR\004host\022\022\n\004port\030\003 \001("
+  "\rR\004port\022\032\n\010decision\030\004 \001(\tR\010decision\022\030\n\007s"
+  "ecrets\030\005 \003(\tR\007secrets\022\032\n\010upstream\030\006 \001(\tR"
+  "\010upstream\022\035\n\nsent_bytes\030\007 \001(\004R\tsentBytes"
+  "\022%\n\016received_bytes\030\010 \001(\004R\rreceivedBytes\""
+  "\026\n\024ReportEgressResponse2\215\002\n\rBrokerServic"
+  "e\022H\n\tAuthorize\022\034.sandbox.v1.AuthorizeReq"
+  "uest\032\035.sandbox.v1.AuthorizeResponse\022_\n\020W"
+  "atchRevocations\022#.sandbox.v1.WatchRevoca"
+  "tionsRequest\032$.sandbox.v1.WatchRevocatio"
+  "nsResponse0\001\022Q\n\014ReportEgress\022\037.sandbox.v"
+  "1.ReportEgressRequest\032 .sandbox.v1.Repor"
+  "tEgressResponseb\006proto3"
   ;
 static const ::_pbi::DescriptorTable* const descriptor_table_sandbox_2fv1_2fbroker_2eproto_deps[1] = {
   &::descriptor_table_google_2fprotobuf_2fduration_2eproto,
 };
 static ::_pbi::once_flag descriptor_table_sandbox_2fv1_2fbroker_2eproto_once;
 const ::_pbi::DescriptorTable descriptor_table_sandbox_2fv1_2fbroker_2eproto = {
-    false, false, 1517, descriptor_table_protodef_sandbox_2fv1_2fbroker_2eproto,
+    false, false, 1543, descriptor_table_protodef_sandbox_2fv1_2fbroker_2eproto,
     "sandbox/v1/broker.proto",
     &descriptor_table_sandbox_2fv1_2fbroker_2eproto_once, descriptor_table_sandbox_2fv1_2fbroker_2eproto_deps, 1, 9,
     schemas, file_default_instances, TableStruct_sandbox_2fv1_2fbroker_2eproto::offsets,
@@ -639,6 +642,7 @@ AuthorizeResponse::AuthorizeResponse(const AuthorizeResponse& from)
     , decltype(_impl_.secrets_){from._impl_.secrets_}
     , decltype(_impl_.sandbox_id_){}
     , decltype(_impl_.tenant_){}
+    , decltype(_impl_.address_){}
     , decltype(_impl_.max_age_){nullptr}
     , decltype(_impl_.sandbox_number_){}
     , decltype(_impl_.deny_all_){}
@@ -661,6 +665,14 @@ AuthorizeResponse::AuthorizeResponse(const AuthorizeResponse& from)
     _this->_impl_.tenant_.Set(from._internal_tenant(), 
       _this->GetArenaForAllocation());
   }
+  _impl_.address_.InitDefault();
+  #ifdef PROTOBUF_FORCE_COPY_DEFAULT_STRING
+    _impl_.address_.Set("", GetArenaForAllocation());
+  #endif // PROTOBUF_FORCE_COPY_DEFAULT_STRING
+  if (!from._internal_address().empty()) {
+    _this->_impl_.address_.Set(from._internal_address(), 
+      _this->GetArenaForAllocation());
+  }
   if (from._internal_has_max_age()) {
     _this->_impl_.max_age_ = new ::PROTOBUF_NAMESPACE_ID::Duration(*from._impl_.max_age_);
   }
@@ -679,6 +691,7 @@ inline void AuthorizeResponse::SharedCtor(
     , decltype(_impl_.secrets_){arena}
     , decltype(_impl_.sandbox_id_){}
     , decltype(_impl_.tenant_){}
+    , decltype(_impl_.address_){}
     , decltype(_impl_.max_age_){nullptr}
     , decltype(_impl_.sandbox_number_){0u}
     , decltype(_impl_.deny_all_){false}
@@ -691,6 +704,10 @@ inline void AuthorizeResponse::SharedCtor(
   _impl_.tenant_.InitDefault();
   #ifdef PROTOBUF_FORCE_COPY_DEFAULT_STRING
     _impl_.tenant_.Set("", GetArenaForAllocation());
+  #endif // PROTOBUF_FORCE_COPY_DEFAULT_STRING
+  _impl_.address_.InitDefault();
+  #ifdef PROTOBUF_FORCE_COPY_DEFAULT_STRING
+    _impl_.address_.Set("", GetArenaForAllocation());
   #endif // PROTOBUF_FORCE_COPY_DEFAULT_STRING
 }
 
@@ -709,6 +726,7 @@ inline void AuthorizeResponse::SharedDtor() {
   _impl_.secrets_.~RepeatedPtrField();
   _impl_.sandbox_id_.Destroy();
   _impl_.tenant_.Destroy();
+  _impl_.address_.Destroy();
   if (this != internal_default_instance()) delete _impl_.max_age_;
 }
 
@@ -726,6 +744,7 @@ void AuthorizeResponse::Clear() {
   _impl_.secrets_.Clear();
   _impl_.sandbox_id_.ClearToEmpty();
   _impl_.tenant_.ClearToEmpty();
+  _impl_.address_.ClearToEmpty();
   if (GetArenaForAllocation() == nullptr && _impl_.max_age_ != nullptr) {
     delete _impl_.max_age_;
   }
@@ -809,6 +828,16 @@ const char* AuthorizeResponse::_InternalParse(const char* ptr, ::_pbi::ParseCont
         if (PROTOBUF_PREDICT_TRUE(static_cast<uint8_t>(tag) == 58)) {
           ptr = ctx->ParseMessage(_internal_mutable_max_age(), ptr);
           CHK_(ptr);
+        } else
+          goto handle_unusual;
+        continue;
+      // string address = 8 [json_name = "address"];
+      case 8:
+        if (PROTOBUF_PREDICT_TRUE(static_cast<uint8_t>(tag) == 66)) {
+          auto str = _internal_mutable_address();
+          ptr = ::_pbi::InlineGreedyStringParser(str, ptr, ctx);
+          CHK_(ptr);
+          CHK_(::_pbi::VerifyUTF8(str, "sandbox.v1.AuthorizeResponse.address"));
         } else
           goto handle_unusual;
         continue;
@@ -896,6 +925,16 @@ uint8_t* AuthorizeResponse::_InternalSerialize(
         _Internal::max_age(this).GetCachedSize(), target, stream);
   }
 
+  // string address = 8 [json_name = "address"];
+  if (!this->_internal_address().empty()) {
+    ::PROTOBUF_NAMESPACE_ID::internal::WireFormatLite::VerifyUtf8String(
+      this->_internal_address().data(), static_cast<int>(this->_internal_address().length()),
+      ::PROTOBUF_NAMESPACE_ID::internal::WireFormatLite::SERIALIZE,
+      "sandbox.v1.AuthorizeResponse.address");
+    target = stream->WriteStringMaybeAliased(
+        8, this->_internal_address(), target);
+  }
+
   if (PROTOBUF_PREDICT_FALSE(_internal_metadata_.have_unknown_fields())) {
     target = ::_pbi::WireFormat::InternalSerializeUnknownFieldsToArray(
         _internal_metadata_.unknown_fields<::PROTOBUF_NAMESPACE_ID::UnknownFieldSet>(::PROTOBUF_NAMESPACE_ID::UnknownFieldSet::default_instance), target, stream);
@@ -938,6 +977,13 @@ size_t AuthorizeResponse::ByteSizeLong() const {
     total_size += 1 +
       ::PROTOBUF_NAMESPACE_ID::internal::WireFormatLite::StringSize(
         this->_internal_tenant());
+  }
+
+  // string address = 8 [json_name = "address"];
+  if (!this->_internal_address().empty()) {
+    total_size += 1 +
+      ::PROTOBUF_NAMESPACE_ID::internal::WireFormatLite::StringSize(
+        this->_internal_address());
   }
 
   // .google.protobuf.Duration max_age = 7 [json_name = "maxAge"];
@@ -983,6 +1029,9 @@ void AuthorizeResponse::MergeImpl(::PROTOBUF_NAMESPACE_ID::Message& to_msg, cons
   if (!from._internal_tenant().empty()) {
     _this->_internal_set_tenant(from._internal_tenant());
   }
+  if (!from._internal_address().empty()) {
+    _this->_internal_set_address(from._internal_address());
+  }
   if (from._internal_has_max_age()) {
     _this->_internal_mutable_max_age()->::PROTOBUF_NAMESPACE_ID::Duration::MergeFrom(
         from._internal_max_age());
@@ -1021,6 +1070,10 @@ void AuthorizeResponse::InternalSwap(AuthorizeResponse* other) {
   ::PROTOBUF_NAMESPACE_ID::internal::ArenaStringPtr::InternalSwap(
       &_impl_.tenant_, lhs_arena,
       &other->_impl_.tenant_, rhs_arena
+  );
+  ::PROTOBUF_NAMESPACE_ID::internal::ArenaStringPtr::InternalSwap(
+      &_impl_.address_, lhs_arena,
+      &other->_impl_.address_, rhs_arena
   );
   ::PROTOBUF_NAMESPACE_ID::internal::memswap<
       PROTOBUF_FIELD_OFFSET(AuthorizeResponse, _impl_.deny_all_)

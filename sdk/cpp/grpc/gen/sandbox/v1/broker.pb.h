@@ -414,6 +414,7 @@ class AuthorizeResponse final :
     kSecretsFieldNumber = 6,
     kSandboxIdFieldNumber = 1,
     kTenantFieldNumber = 3,
+    kAddressFieldNumber = 8,
     kMaxAgeFieldNumber = 7,
     kSandboxNumberFieldNumber = 2,
     kDenyAllFieldNumber = 4,
@@ -482,6 +483,20 @@ class AuthorizeResponse final :
   std::string* _internal_mutable_tenant();
   public:
 
+  // string address = 8 [json_name = "address"];
+  void clear_address();
+  const std::string& address() const;
+  template <typename ArgT0 = const std::string&, typename... ArgT>
+  void set_address(ArgT0&& arg0, ArgT... args);
+  std::string* mutable_address();
+  PROTOBUF_NODISCARD std::string* release_address();
+  void set_allocated_address(std::string* address);
+  private:
+  const std::string& _internal_address() const;
+  inline PROTOBUF_ALWAYS_INLINE void _internal_set_address(const std::string& value);
+  std::string* _internal_mutable_address();
+  public:
+
   // .google.protobuf.Duration max_age = 7 [json_name = "maxAge"];
   bool has_max_age() const;
   private:
@@ -530,6 +545,7 @@ class AuthorizeResponse final :
     ::PROTOBUF_NAMESPACE_ID::RepeatedPtrField< ::sandbox::v1::EgressSecret > secrets_;
     ::PROTOBUF_NAMESPACE_ID::internal::ArenaStringPtr sandbox_id_;
     ::PROTOBUF_NAMESPACE_ID::internal::ArenaStringPtr tenant_;
+    ::PROTOBUF_NAMESPACE_ID::internal::ArenaStringPtr address_;
     ::PROTOBUF_NAMESPACE_ID::Duration* max_age_;
     uint32_t sandbox_number_;
     bool deny_all_;
@@ -2331,6 +2347,56 @@ inline void AuthorizeResponse::set_allocated_max_age(::PROTOBUF_NAMESPACE_ID::Du
   }
   _impl_.max_age_ = max_age;
   // @@protoc_insertion_point(field_set_allocated:sandbox.v1.AuthorizeResponse.max_age)
+}
+
+// string address = 8 [json_name = "address"];
+inline void AuthorizeResponse::clear_address() {
+  _impl_.address_.ClearToEmpty();
+}
+inline const std::string& AuthorizeResponse::address() const {
+  // @@protoc_insertion_point(field_get:sandbox.v1.AuthorizeResponse.address)
+  return _internal_address();
+}
+template <typename ArgT0, typename... ArgT>
+inline PROTOBUF_ALWAYS_INLINE
+void AuthorizeResponse::set_address(ArgT0&& arg0, ArgT... args) {
+ 
+ _impl_.address_.Set(static_cast<ArgT0 &&>(arg0), args..., GetArenaForAllocation());
+  // @@protoc_insertion_point(field_set:sandbox.v1.AuthorizeResponse.address)
+}
+inline std::string* AuthorizeResponse::mutable_address() {
+  std::string* _s = _internal_mutable_address();
+  // @@protoc_insertion_point(field_mutable:sandbox.v1.AuthorizeResponse.address)
+  return _s;
+}
+inline const std::string& AuthorizeResponse::_internal_address() const {
+  return _impl_.address_.Get();
+}
+inline void AuthorizeResponse::_internal_set_address(const std::string& value) {
+  
+  _impl_.address_.Set(value, GetArenaForAllocation());
+}
+inline std::string* AuthorizeResponse::_internal_mutable_address() {
+  
+  return _impl_.address_.Mutable(GetArenaForAllocation());
+}
+inline std::string* AuthorizeResponse::release_address() {
+  // @@protoc_insertion_point(field_release:sandbox.v1.AuthorizeResponse.address)
+  return _impl_.address_.Release();
+}
+inline void AuthorizeResponse::set_allocated_address(std::string* address) {
+  if (address != nullptr) {
+    
+  } else {
+    
+  }
+  _impl_.address_.SetAllocated(address, GetArenaForAllocation());
+#ifdef PROTOBUF_FORCE_COPY_DEFAULT_STRING
+  if (_impl_.address_.IsDefault()) {
+    _impl_.address_.Set("", GetArenaForAllocation());
+  }
+#endif // PROTOBUF_FORCE_COPY_DEFAULT_STRING
+  // @@protoc_insertion_point(field_set_allocated:sandbox.v1.AuthorizeResponse.address)
 }
 
 // -------------------------------------------------------------------

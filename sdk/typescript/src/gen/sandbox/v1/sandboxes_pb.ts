@@ -1311,7 +1311,7 @@ export const SandboxStateSchema: GenEnum<SandboxState> = /*@__PURE__*/
  */
 export enum NetLane {
   /**
-   * What the template's pool says, else none.
+   * An interface where the node gives any, else none.
    *
    * @generated from enum value: NET_LANE_UNSPECIFIED = 0;
    */
@@ -1325,7 +1325,7 @@ export enum NetLane {
   NONE = 1,
 
   /**
-   * A network interface that reaches the broker only.
+   * The doors, and a network interface that reaches the broker only.
    *
    * @generated from enum value: NET_LANE_EGRESS = 2;
    */

@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     tenant_ = "";
     rules_ = java.util.Collections.emptyList();
     secrets_ = java.util.Collections.emptyList();
+    address_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -336,6 +337,55 @@ private static final long serialVersionUID = 0L;
     return maxAge_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxAge_;
   }
 
+  public static final int ADDRESS_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object address_ = "";
+  /**
+   * <pre>
+   * Of its network interface, from which alone its session token counts; empty for none, and
+   * then it counts from anywhere.
+   * </pre>
+   *
+   * <code>string address = 8 [json_name = "address"];</code>
+   * @return The address.
+   */
+  @java.lang.Override
+  public java.lang.String getAddress() {
+    java.lang.Object ref = address_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      address_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Of its network interface, from which alone its session token counts; empty for none, and
+   * then it counts from anywhere.
+   * </pre>
+   *
+   * <code>string address = 8 [json_name = "address"];</code>
+   * @return The bytes for address.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getAddressBytes() {
+    java.lang.Object ref = address_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      address_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -370,6 +420,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(7, getMaxAge());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(address_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 8, address_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -406,6 +459,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getMaxAge());
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(address_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(8, address_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -438,6 +494,8 @@ private static final long serialVersionUID = 0L;
       if (!getMaxAge()
           .equals(other.getMaxAge())) return false;
     }
+    if (!getAddress()
+        .equals(other.getAddress())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -470,6 +528,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + MAX_AGE_FIELD_NUMBER;
       hash = (53 * hash) + getMaxAge().hashCode();
     }
+    hash = (37 * hash) + ADDRESS_FIELD_NUMBER;
+    hash = (53 * hash) + getAddress().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -636,6 +696,7 @@ private static final long serialVersionUID = 0L;
         maxAgeBuilder_.dispose();
         maxAgeBuilder_ = null;
       }
+      address_ = "";
       return this;
     }
 
@@ -709,6 +770,9 @@ private static final long serialVersionUID = 0L;
             ? maxAge_
             : maxAgeBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.address_ = address_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -796,6 +860,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasMaxAge()) {
         mergeMaxAge(other.getMaxAge());
       }
+      if (!other.getAddress().isEmpty()) {
+        address_ = other.address_;
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -875,6 +944,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              address_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1943,6 +2017,103 @@ private static final long serialVersionUID = 0L;
         maxAge_ = null;
       }
       return maxAgeBuilder_;
+    }
+
+    private java.lang.Object address_ = "";
+    /**
+     * <pre>
+     * Of its network interface, from which alone its session token counts; empty for none, and
+     * then it counts from anywhere.
+     * </pre>
+     *
+     * <code>string address = 8 [json_name = "address"];</code>
+     * @return The address.
+     */
+    public java.lang.String getAddress() {
+      java.lang.Object ref = address_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        address_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of its network interface, from which alone its session token counts; empty for none, and
+     * then it counts from anywhere.
+     * </pre>
+     *
+     * <code>string address = 8 [json_name = "address"];</code>
+     * @return The bytes for address.
+     */
+    public com.google.protobuf.ByteString
+        getAddressBytes() {
+      java.lang.Object ref = address_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        address_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of its network interface, from which alone its session token counts; empty for none, and
+     * then it counts from anywhere.
+     * </pre>
+     *
+     * <code>string address = 8 [json_name = "address"];</code>
+     * @param value The address to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAddress(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      address_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of its network interface, from which alone its session token counts; empty for none, and
+     * then it counts from anywhere.
+     * </pre>
+     *
+     * <code>string address = 8 [json_name = "address"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAddress() {
+      address_ = getDefaultInstance().getAddress();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of its network interface, from which alone its session token counts; empty for none, and
+     * then it counts from anywhere.
+     * </pre>
+     *
+     * <code>string address = 8 [json_name = "address"];</code>
+     * @param value The bytes for address to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAddressBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      address_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:sandbox.v1.AuthorizeResponse)

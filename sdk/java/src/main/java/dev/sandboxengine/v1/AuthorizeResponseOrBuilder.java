@@ -184,4 +184,26 @@ public interface AuthorizeResponseOrBuilder extends
    * <code>.google.protobuf.Duration max_age = 7 [json_name = "maxAge"];</code>
    */
   com.google.protobuf.DurationOrBuilder getMaxAgeOrBuilder();
+
+  /**
+   * <pre>
+   * Of its network interface, from which alone its session token counts; empty for none, and
+   * then it counts from anywhere.
+   * </pre>
+   *
+   * <code>string address = 8 [json_name = "address"];</code>
+   * @return The address.
+   */
+  java.lang.String getAddress();
+  /**
+   * <pre>
+   * Of its network interface, from which alone its session token counts; empty for none, and
+   * then it counts from anywhere.
+   * </pre>
+   *
+   * <code>string address = 8 [json_name = "address"];</code>
+   * @return The bytes for address.
+   */
+  com.google.protobuf.ByteString
+      getAddressBytes();
 }

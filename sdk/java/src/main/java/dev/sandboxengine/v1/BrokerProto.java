@@ -84,43 +84,44 @@ public final class BrokerProto extends com.google.protobuf.GeneratedFile {
       "oogle/protobuf/duration.proto\"f\n\020Authori" +
       "zeRequest\022%\n\rsession_token\030\001 \001(\tH\000R\014sess" +
       "ionToken\022\037\n\nsandbox_id\030\002 \001(\tH\000R\tsandboxI" +
-      "dB\n\n\010identity\"\242\002\n\021AuthorizeResponse\022\035\n\ns" +
+      "dB\n\n\010identity\"\274\002\n\021AuthorizeResponse\022\035\n\ns" +
       "andbox_id\030\001 \001(\tR\tsandboxId\022%\n\016sandbox_nu" +
       "mber\030\002 \001(\rR\rsandboxNumber\022\026\n\006tenant\030\003 \001(" +
       "\tR\006tenant\022\031\n\010deny_all\030\004 \001(\010R\007denyAll\022,\n\005" +
       "rules\030\005 \003(\0132\026.sandbox.v1.EgressRuleR\005rul" +
       "es\0222\n\007secrets\030\006 \003(\0132\030.sandbox.v1.EgressS" +
       "ecretR\007secrets\0222\n\007max_age\030\007 \001(\0132\031.google" +
-      ".protobuf.DurationR\006maxAge\"\244\001\n\nEgressRul" +
-      "e\022\022\n\004host\030\001 \001(\tR\004host\022\024\n\005ports\030\002 \003(\rR\005po" +
-      "rts\022\030\n\007methods\030\003 \003(\tR\007methods\022\036\n\ncredent" +
-      "ial\030\004 \001(\tR\ncredential\022\034\n\tintercept\030\005 \001(\010" +
-      "R\tintercept\022\024\n\005named\030\006 \001(\010R\005named\"\262\001\n\014Eg" +
-      "ressSecret\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005value\030" +
-      "\002 \001(\tR\005value\022\024\n\005hosts\030\003 \003(\tR\005hosts\022\026\n\006he" +
-      "ader\030\004 \001(\tR\006header\022\024\n\005query\030\005 \001(\tR\005query" +
-      "\022\022\n\004body\030\006 \001(\010R\004body\022 \n\013placeholder\030\007 \001(" +
-      "\tR\013placeholder\"\031\n\027WatchRevocationsReques" +
-      "t\";\n\030WatchRevocationsResponse\022\037\n\013sandbox" +
-      "_ids\030\001 \003(\tR\nsandboxIds\"F\n\023ReportEgressRe" +
-      "quest\022/\n\006events\030\001 \003(\0132\027.sandbox.v1.Egres" +
-      "sEventR\006events\"\354\001\n\013EgressEvent\022\035\n\nsandbo" +
-      "x_id\030\001 \001(\tR\tsandboxId\022\022\n\004host\030\002 \001(\tR\004hos" +
-      "t\022\022\n\004port\030\003 \001(\rR\004port\022\032\n\010decision\030\004 \001(\tR" +
-      "\010decision\022\030\n\007secrets\030\005 \003(\tR\007secrets\022\032\n\010u" +
-      "pstream\030\006 \001(\tR\010upstream\022\035\n\nsent_bytes\030\007 " +
-      "\001(\004R\tsentBytes\022%\n\016received_bytes\030\010 \001(\004R\r" +
-      "receivedBytes\"\026\n\024ReportEgressResponse2\215\002" +
-      "\n\rBrokerService\022H\n\tAuthorize\022\034.sandbox.v" +
-      "1.AuthorizeRequest\032\035.sandbox.v1.Authoriz" +
-      "eResponse\022_\n\020WatchRevocations\022#.sandbox." +
-      "v1.WatchRevocationsRequest\032$.sandbox.v1." +
-      "WatchRevocationsResponse0\001\022Q\n\014ReportEgre" +
-      "ss\022\037.sandbox.v1.ReportEgressRequest\032 .sa" +
-      "ndbox.v1.ReportEgressResponseBl\n\024dev.san" +
-      "dboxengine.v1B\013BrokerProtoP\001\242\002\003SXX\252\002\nSan" +
-      "dbox.V1\312\002\nSandbox\\V1\342\002\026Sandbox\\V1\\GPBMet" +
-      "adata\352\002\013Sandbox::V1b\006proto3"
+      ".protobuf.DurationR\006maxAge\022\030\n\007address\030\010 " +
+      "\001(\tR\007address\"\244\001\n\nEgressRule\022\022\n\004host\030\001 \001(" +
+      "\tR\004host\022\024\n\005ports\030\002 \003(\rR\005ports\022\030\n\007methods" +
+      "\030\003 \003(\tR\007methods\022\036\n\ncredential\030\004 \001(\tR\ncre" +
+      "dential\022\034\n\tintercept\030\005 \001(\010R\tintercept\022\024\n" +
+      "\005named\030\006 \001(\010R\005named\"\262\001\n\014EgressSecret\022\022\n\004" +
+      "name\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\tR\005value\022\024" +
+      "\n\005hosts\030\003 \003(\tR\005hosts\022\026\n\006header\030\004 \001(\tR\006he" +
+      "ader\022\024\n\005query\030\005 \001(\tR\005query\022\022\n\004body\030\006 \001(\010" +
+      "R\004body\022 \n\013placeholder\030\007 \001(\tR\013placeholder" +
+      "\"\031\n\027WatchRevocationsRequest\";\n\030WatchRevo" +
+      "cationsResponse\022\037\n\013sandbox_ids\030\001 \003(\tR\nsa" +
+      "ndboxIds\"F\n\023ReportEgressRequest\022/\n\006event" +
+      "s\030\001 \003(\0132\027.sandbox.v1.EgressEventR\006events" +
+      "\"\354\001\n\013EgressEvent\022\035\n\nsandbox_id\030\001 \001(\tR\tsa" +
+      "ndboxId\022\022\n\004host\030\002 \001(\tR\004host\022\022\n\004port\030\003 \001(" +
+      "\rR\004port\022\032\n\010decision\030\004 \001(\tR\010decision\022\030\n\007s" +
+      "ecrets\030\005 \003(\tR\007secrets\022\032\n\010upstream\030\006 \001(\tR" +
+      "\010upstream\022\035\n\nsent_bytes\030\007 \001(\004R\tsentBytes" +
+      "\022%\n\016received_bytes\030\010 \001(\004R\rreceivedBytes\"" +
+      "\026\n\024ReportEgressResponse2\215\002\n\rBrokerServic" +
+      "e\022H\n\tAuthorize\022\034.sandbox.v1.AuthorizeReq" +
+      "uest\032\035.sandbox.v1.AuthorizeResponse\022_\n\020W" +
+      "atchRevocations\022#.sandbox.v1.WatchRevoca" +
+      "tionsRequest\032$.sandbox.v1.WatchRevocatio" +
+      "nsResponse0\001\022Q\n\014ReportEgress\022\037.sandbox.v" +
+      "1.ReportEgressRequest\032 .sandbox.v1.Repor" +
+      "tEgressResponseBl\n\024dev.sandboxengine.v1B" +
+      "\013BrokerProtoP\001\242\002\003SXX\252\002\nSandbox.V1\312\002\nSand" +
+      "box\\V1\342\002\026Sandbox\\V1\\GPBMetadata\352\002\013Sandbo" +
+      "x::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -138,7 +139,7 @@ public final class BrokerProto extends com.google.protobuf.GeneratedFile {
     internal_static_sandbox_v1_AuthorizeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sandbox_v1_AuthorizeResponse_descriptor,
-        new java.lang.String[] { "SandboxId", "SandboxNumber", "Tenant", "DenyAll", "Rules", "Secrets", "MaxAge", });
+        new java.lang.String[] { "SandboxId", "SandboxNumber", "Tenant", "DenyAll", "Rules", "Secrets", "MaxAge", "Address", });
     internal_static_sandbox_v1_EgressRule_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_sandbox_v1_EgressRule_fieldAccessorTable = new

@@ -17,7 +17,7 @@ public enum NetLane
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * What the template's pool says, else none.
+   * An interface where the node gives any, else none.
    * </pre>
    *
    * <code>NET_LANE_UNSPECIFIED = 0;</code>
@@ -33,7 +33,7 @@ public enum NetLane
   NET_LANE_NONE(1),
   /**
    * <pre>
-   * A network interface that reaches the broker only.
+   * The doors, and a network interface that reaches the broker only.
    * </pre>
    *
    * <code>NET_LANE_EGRESS = 2;</code>
@@ -53,7 +53,7 @@ public enum NetLane
   }
   /**
    * <pre>
-   * What the template's pool says, else none.
+   * An interface where the node gives any, else none.
    * </pre>
    *
    * <code>NET_LANE_UNSPECIFIED = 0;</code>
@@ -69,7 +69,7 @@ public enum NetLane
   public static final int NET_LANE_NONE_VALUE = 1;
   /**
    * <pre>
-   * A network interface that reaches the broker only.
+   * The doors, and a network interface that reaches the broker only.
    * </pre>
    *
    * <code>NET_LANE_EGRESS = 2;</code>
