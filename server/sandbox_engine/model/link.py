@@ -120,6 +120,21 @@ def read_tap(tag: str, name: str, alias: str) -> Link | None:
     return Link(vm=vm, tap=name, block=int(number), mac=mac)
 
 
+def is_locked(listing: str, link: Link) -> bool:
+    """Whether a table, as nftables lists it, holds the link's chain as `lock()` made it."""
+    _, found, rest = listing.partition(f"chain {link.tap} {{\n")
+    lines = [line.strip() for line in rest.splitlines()]
+    rules = lines[: lines.index("}")] if "}" in lines else []
+    return (
+        bool(found)
+        and len(rules) == 4
+        and f'hook ingress device "{link.tap}"' in rules[0]
+        and rules[0].endswith("policy drop;")
+        and all(rule.endswith("accept") and link.guest in rule for rule in rules[1:3])
+        and rules[3].endswith("drop")
+    )
+
+
 def lock(table: str, link: Link, port: int) -> str:
     """What nftables is told of one tap, as a chain in `table`; everything else is dropped.
 

@@ -18,12 +18,23 @@ from typing import TypeVar
 import structlog
 
 from sandbox_engine.errors import VmmError
-from sandbox_engine.model.link import Link, block_of, blocks_in, free_block, lock, tap_name
+from sandbox_engine.model.link import (
+    Link,
+    block_of,
+    blocks_in,
+    free_block,
+    is_locked,
+    lock,
+    tap_name,
+)
 from sandbox_engine.network.nft import Nft
 from sandbox_engine.network.taps import Taps
+from sandbox_engine.network.watch import RulesetWatch
+from sandbox_engine.observe.tasks import spawn
 
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
+_LOOK_S = 0.01
 
 
 class KernelLinks:
@@ -39,10 +50,13 @@ class KernelLinks:
         self._last = int.from_bytes(os.urandom(2), "big")
         self._taps: Taps
         self._nft: Nft
+        self._watch: RulesetWatch | None = None
+        self._planned: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Find what an earlier engine left, and lock it anew.  Raises `VmmError`."""
-        await self._do(self._start)
+        """Find what an earlier engine left, lock it anew, and keep it so.  Raises `VmmError`."""
+        self._watch = await self._do(self._start)
+        asyncio.get_running_loop().add_reader(self._watch.fileno(), self._changed)
 
     async def make(self, vm: str, address: str = "") -> tuple[Link, int]:
         """See `ports.links.Links`."""
@@ -63,8 +77,18 @@ class KernelLinks:
             await self.remove(link)
         return [link.vm for link in gone]
 
+    def unwatch(self) -> None:
+        """Let the lock be taken away from now on.  Idempotent."""
+        if self._planned is not None:
+            self._planned.cancel()
+        if self._watch is not None:
+            asyncio.get_running_loop().remove_reader(self._watch.fileno())
+            self._watch.close()
+            self._watch = None
+
     async def close(self) -> None:
         """Leave everything to the next engine; where there is nothing, so is the table."""
+        self.unwatch()
         await self._do(self._close)
         self._thread.shutdown(wait=False)
 
@@ -73,20 +97,75 @@ class KernelLinks:
         future = asyncio.get_running_loop().run_in_executor(self._thread, work)
         return await asyncio.shield(future)
 
+    def _changed(self) -> None:
+        """Look once for a burst of changes, most of which are this engine's own."""
+        if self._watch is not None:
+            self._watch.drain()
+            if self._planned is None:
+                self._planned = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._planned = None
+        spawn(self._keep_locked(), name="look at the lock")
+
+    async def _keep_locked(self) -> None:
+        try:
+            if await self._do(self._lock_again):
+                _log.error("the lock of links was taken away; it is there again")
+        except VmmError as error:
+            _log.error("the lock of links cannot be kept", error=str(error))
+            self.unwatch()  # it would be tried for ever
+
     # -- in the thread -----------------------------------------------------------
 
-    def _start(self) -> None:
+    def _start(self) -> RulesetWatch:
         self._taps, self._nft = Taps(self._tag), Nft()
         for link in self._taps.mine():
             if link.vm:
                 self._links[link.vm] = link
             else:  # its engine died before it said whose it is
                 self._taps.delete(link.tap)
-        # One transaction: there is no moment without a lock.
+        watch = RulesetWatch()
+        try:
+            self._lock_all()
+        except VmmError:
+            watch.close()
+            raise
+        return watch
+
+    def _lock_again(self) -> bool:
+        """Whether that was needed."""
+        if self._all_locked():
+            return False
+        self._lock_all()
+        if not self._all_locked():
+            raise VmmError("nftables lists other rules than it was given")
+        return True
+
+    def _all_locked(self) -> bool:
+        try:
+            listing = self._nft.run(f"list table netdev {self.table}")
+        except VmmError:
+            return False  # there is none
+        return all(is_locked(listing, link) for link in self._there())
+
+    def _lock_all(self) -> None:
+        """In one transaction: there is no moment without a lock."""
         table = f"netdev {self.table}"
         commands = [f"add table {table}", f"delete table {table}", f"add table {table}"]
-        commands += [lock(self.table, link, self._port) for link in self._links.values()]
+        commands += [lock(self.table, link, self._port) for link in self._there()]
         self._nft.run("\n".join(commands))
+
+    def _there(self) -> list[Link]:
+        """Those whose VMM has not ended: its tap, and the chain of that, went with it."""
+        taps = {link.tap for link in self._taps.mine()}
+        return [link for link in self._links.values() if link.tap in taps]
+
+    def _lock(self, link: Link) -> None:
+        """Raises `VmmError` unless nftables says itself that it is there."""
+        self._nft.run(lock(self.table, link, self._port))
+        if not is_locked(self._nft.run(f"list chain netdev {self.table} {link.tap}"), link):
+            raise VmmError(f"nftables lists other rules for {link.tap} than it was given")
 
     def _make(self, vm: str, address: str) -> tuple[Link, int]:
         taken = {link.block for link in self._links.values()}
@@ -101,7 +180,7 @@ class KernelLinks:
         link = Link(vm=vm, tap=tap_name(self._tag, block), block=block, mac=mac)
         fd = self._taps.open(link)
         try:
-            self._nft.run(lock(self.table, link, self._port))
+            self._lock(link)
             self._taps.up(link)
         except BaseException:
             os.close(fd)

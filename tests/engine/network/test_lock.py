@@ -6,6 +6,7 @@ comes back.  A last good connection proves that all before it were judged: a tap
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import socket
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 from pyroute2 import netns
 from sandbox_engine.errors import VmmError
-from sandbox_engine.model.link import Link
+from sandbox_engine.model.link import Link, is_locked
 from sandbox_engine.network.links import KernelLinks
 
 from tests.support.namespaces import Capture, ip, namespace, nft, within
@@ -85,6 +86,10 @@ class Scene:
 
     def seen_elsewhere(self) -> list[tuple[str, bytes]]:
         return [(each.interface, frame) for each in self.captures for frame in each.frames()]
+
+    def listing(self) -> str:
+        tables = nft(self.ns, "list", "ruleset")
+        return tables if self.links.table in tables else ""
 
     def dropped(self) -> int:
         text = nft(self.ns, "list", "chain", "netdev", self.links.table, self.link.tap)
@@ -172,12 +177,36 @@ async def test_the_broker_answers_and_the_host_s_questions_are(scene: Scene) -> 
     assert scene.dropped() == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("flush", "ruleset"),
+        ("delete", "table", "netdev", "{table}"),
+        ("flush", "chain", "netdev", "{table}", "{tap}"),
+        ("insert", "rule", "netdev", "{table}", "{tap}", "accept"),
+        ("chain", "netdev", "{table}", "{tap}", "{{ policy accept; }}"),
+    ],
+    ids=["everything", "the table", "the rules", "another rule", "the policy"],
+)
+async def test_a_lock_that_is_taken_away_is_there_again(
+    scene: Scene, words: tuple[str, ...]
+) -> None:
+    names = {"table": scene.links.table, "tap": scene.link.tap}
+    nft(scene.ns, *(word.format(**names) for word in words))
+    while not is_locked(scene.listing(), scene.link):
+        await asyncio.sleep(0.01)
+    scene.knock(41006, port=22)
+    assert scene.connects(41007)
+
+
 async def test_without_the_lock_the_test_would_see_it(scene: Scene) -> None:
+    scene.links.unwatch()
     nft(scene.ns, "delete", "table", "netdev", scene.links.table)
     assert scene.connects(41002, port=22)
 
 
 async def test_without_the_lock_nothing_is_routed_all_the_same(scene: Scene) -> None:
+    scene.links.unwatch()
     nft(scene.ns, "delete", "table", "netdev", scene.links.table)
     at = scene.at
     for packet in (
@@ -191,6 +220,7 @@ async def test_without_the_lock_nothing_is_routed_all_the_same(scene: Scene) -> 
 
 
 async def test_a_lock_that_was_taken_away_is_back_with_the_next_engine(scene: Scene) -> None:
+    scene.links.unwatch()
     nft(scene.ns, "delete", "table", "netdev", scene.links.table)
     successor = KernelLinks(scene.folder, PORT)
     await successor._do(lambda: netns.setns(scene.ns))
@@ -205,11 +235,15 @@ async def test_a_tap_goes_with_its_vmm(scene: Scene) -> None:
     assert link.tap in ip("-br", "link", ns=scene.ns)
     os.close(fd)
     assert link.tap not in ip("-br", "link", ns=scene.ns)
+    nft(scene.ns, "flush", "ruleset")  # the lock of the others is kept all the same
+    while not is_locked(scene.listing(), scene.link):
+        await asyncio.sleep(0.01)
     await scene.links.remove(link)
     assert link.tap not in nft(scene.ns, "list", "ruleset")
 
 
 async def test_a_link_that_cannot_be_locked_is_none(scene: Scene) -> None:
+    scene.links.unwatch()
     nft(scene.ns, "delete", "table", "netdev", scene.links.table)
     with pytest.raises(VmmError, match="nftables"):
         await scene.links.make("vm-3")
