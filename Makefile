@@ -9,6 +9,8 @@ PYTEST := $(PYTHON) -m pytest
 SOURCES := server guest_agent sdk/python/sandbox_sdk sdk/python/sandbox_mcp tools tests $(wildcard broker)
 # Black-box tests by people who did not write this project, where they are at hand.
 export CONFORMANCE_DIR ?= ../shared/conformance
+# What set-up installed because the machine had it not; the machine's own comes first.
+export PATH := $(PATH):$(CURDIR)/.tools/bin
 
 .PHONY: help
 help: ## list the targets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,8 @@ def shared_engine(base_template: str) -> Iterator[Engine]:
         pools=[{"template": base_template, "warm": 2, "waiting": 1}],
         listen=f"127.0.0.1:{free_port()}",
         api_token=ROOT,
+        grpc_listen=f"127.0.0.1:{free_port()}",
+        grpc_tokens={"root": hashlib.sha256(ROOT.encode()).hexdigest()},
         preview_listen=f"127.0.0.1:{free_port()}",
         sizes={"tiny": {"cpus": 1, "memory_mib": BASE_MEMORY_MIB}},
     ) as made:

@@ -18,13 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.conftest import Block, blocks, documents
+from tests.docs.conftest import ROOT, Block, blocks, documents
 from tests.support.engine import Engine
 from tests.support.node import free_port
 
 pytestmark = pytest.mark.vm
 PROGRAMS = [block for page in documents() for block in blocks(page, "python run")]
-SESSIONS = [page for page in documents() if blocks(page, "console")]
+GRPCURL = ROOT / ".tools/bin/grpcurl"
+"""Set-up says where it could not be built; its page is left out then, but never in CI."""
+LEFT_OUT = set() if GRPCURL.exists() or os.environ.get("CI") == "true" else {"grpc.md"}
+SESSIONS = [page for page in documents() if blocks(page, "console") and page.name not in LEFT_OUT]
 
 
 class Shell:
@@ -66,10 +69,11 @@ class Shell:
 def environment(engine: Engine) -> dict[str, str]:
     return {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}:{ROOT / '.tools/bin'}",
         "SANDBOX_SOCKET": str(engine.engine_socket),
         "SANDBOX_GRPC_SOCKET": str(engine.grpc_socket),
         "NODE": f"http://{engine.config['listen']}",
+        "GRPC": engine.config["grpc_listen"],
         "TOKEN": engine.config["api_token"],
         "API": f"127.0.0.1:{free_port()}",
     }

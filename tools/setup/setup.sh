@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# All set-up of a development machine, in three steps that each do nothing when already done:
+# All set-up of a development machine, in steps that each do nothing when already done:
 #   1. Debian packages of apt-packages.txt (needs root, or sudo);
 #   2. uv, at the version of uv.txt, in .tools;
-#   3. .venv: Python 3.11, the packages of constraints.txt, this workspace's own distributions.
+#   3. .venv: Python 3.11, the packages of constraints.txt, this workspace's own distributions;
+#   4. compilers of the SDKs' languages that the machine has not (toolchains.txt);
+#   5. programs written in Go that tests run (go-tools.txt), in .tools/bin.
+# What 4 or 5 cannot install is named, and tests leave it out; with CI=true that is a failure.
 # `tools/setup/setup.sh` alone, or `make setup`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -34,11 +37,14 @@ install_packages() {
         die "this is not Debian: install the counterparts of $here/apt-packages.txt by hand"
     local missing
     mapfile -t missing < <(missing_packages)
-    [ ${#missing[@]} -gt 0 ] || return 0
-    say "installing ${missing[*]}"
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+}
+
+apt_install() {
+    say "installing $*"
     as_root apt-get update -q >&2
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+        apt-get install -q -y --no-install-recommends "$@" >&2
 }
 
 # $1: stamp file, $2...: what it depends on.  True if the stamp records exactly this content.
@@ -102,9 +108,46 @@ install_python_packages() {
     fingerprint "${inputs[@]}" >.venv/stamp
 }
 
+# $1: what is missing.
+left_out() {
+    say "$1: not installed; what needs it is left out"
+    [ "${CI:-}" != true ] || exit 1
+}
+
+install_toolchains() {
+    local program source packages
+    while read -r program source packages; do
+        case "$program" in '' | '#'*) continue ;; esac
+        command -v "$program" >/dev/null && continue
+        # shellcheck disable=SC2086 # several packages are several words
+        case "$source" in
+            apt) apt_install $packages || left_out "$program" ;;
+            pip)
+                say "installing $packages into .tools"
+                .tools/bin/pip install -q --disable-pip-version-check $packages ||
+                    left_out "$program" ;;
+        esac
+    done <"$here/toolchains.txt"
+}
+
+install_go_tools() {
+    local package
+    is_current .tools/go-tools.stamp "$here/go-tools.txt" && return 0
+    command -v go >/dev/null || { left_out "programs in Go"; return 0; }
+    while read -r package; do
+        say "building $package into .tools/bin"
+        GOBIN="$PWD/.tools/bin" GOFLAGS=-p=2 go install -ldflags='-s -w' "$package" ||
+            { left_out "$package"; return 0; }
+    done <"$here/go-tools.txt"
+    fingerprint "$here/go-tools.txt" >.tools/go-tools.stamp
+}
+
 mkdir -p .cache
+export PATH="$PATH:$PWD/.tools/bin" # behind the machine's own, as in the Makefile
 exec 9>.cache/setup.lock
 flock 9 # two targets at once must not install into the same folders
 install_packages
 install_uv
 install_python_packages
+install_toolchains
+install_go_tools

@@ -126,6 +126,17 @@ async def test_reflection_lists_and_describes(channel: grpc.aio.Channel, version
         assert name in found
 
 
+async def test_reflection_finds_a_method_and_nothing_that_is_none(
+    channel: grpc.aio.Channel,
+) -> None:
+    service = "sandbox.v1.SandboxService"
+    found = await ask_reflection(channel, "v1", file_containing_symbol=f"{service}.PauseSandbox")
+    assert found.file_descriptor_response.file_descriptor_proto
+    for name in (f"{service}.NoMethod", "sandbox.v1.NoService.PauseSandbox", "nothing"):
+        missing = await ask_reflection(channel, "v1", file_containing_symbol=name)
+        assert missing.error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
+
+
 async def test_the_socket_is_for_owner_and_group(rpc_socket: Path) -> None:
     assert stat.S_IMODE(rpc_socket.stat().st_mode) == 0o660
     assert stat.S_IMODE(rpc_socket.parent.stat().st_mode) & 0o007 == 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import grpc
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import SERVICE_NAME as HEALTH
 from grpc_health.v1.health import aio as health_aio
@@ -38,13 +40,34 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
+class _Pool:
+    """The default pool, which does not find methods by name, and does here."""
+
+    def __init__(self) -> None:
+        self._pool = descriptor_pool.Default()
+
+    def FindFileContainingSymbol(self, symbol: str) -> FileDescriptor:  # noqa: N802 - the pool's
+        """The file of a type, a service, or a method.  Raises `KeyError`."""
+        try:
+            return self._pool.FindFileContainingSymbol(symbol)
+        except KeyError:
+            service, _, method = symbol.rpartition(".")
+            found = self._pool.FindServiceByName(service)
+            if method not in found.methods_by_name:
+                raise
+            return found.file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+
 def add_reflection(server: grpc.aio.Server, services: Sequence[ServiceDescriptor]) -> None:
     """Serve reflection, v1 and v1alpha, of `services`.
 
     What is listed can be described, which v1 itself cannot: it has no descriptor here.
     """
     names = [*(service.full_name for service in services), HEALTH, REFLECTION_ALPHA]
-    servicer = reflection_aio.ReflectionServicer(names)
+    servicer = reflection_aio.ReflectionServicer(names, pool=_Pool())
     method = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
         request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
