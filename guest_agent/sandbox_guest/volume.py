@@ -6,15 +6,14 @@ what was there before shows again once the volume is gone.
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import errno
-import functools
 import os
 import time
 from pathlib import Path
 
 from sandbox_guest.cgroups import Cgroups
-from sandbox_guest.linux import MS_NODEV, MS_NOSUID, MS_RDONLY, mount, unmount
+from sandbox_guest.linux import MS_NODEV, MS_NOSUID, mount, unmount
 
 OPTIONS = "noinit_itable,discard,errors=remount-ro"
 """Inode tables are holes of a sparse file: nobody needs to write zeros there."""
@@ -22,77 +21,74 @@ WORKSPACE_DISK = "sandbox-workspace"
 """Serial number of the disk that waits for a session's volume."""
 BUSY_S = 2.0
 """How long processes that were killed may take to let go of it."""
-SETTLE_S = 2.0
-"""How long a disk may take to appear (seed "volumes")."""
 _TRY_S = 0.005
+_devices: dict[str, str] = {}
+"""By serial number."""
 
 
-@functools.lru_cache
 def find(serial: str, devices: Path = Path("/sys/block")) -> str:
     """The block device of this serial number.  Raises `OSError` where there is none.
 
-    Disks that are there from boot on keep their names, so the answer is kept too; each
-    question goes to the VMM, which takes milliseconds.
+    Disks are there from boot on, so the answers are kept: each question goes to the VMM, which
+    takes milliseconds.
     """
-    for entry in sorted(devices.iterdir()):
-        try:
-            found = (entry / "serial").read_text().strip()
-        except OSError:
-            continue
-        if found == serial:
-            return f"/dev/{entry.name}"
-    raise OSError(errno.ENODEV, f"no disk has the serial number {serial!r}")
+    if serial not in _devices:
+        for entry in sorted(devices.iterdir()):
+            with contextlib.suppress(OSError):
+                _devices[(entry / "serial").read_text().strip()] = f"/dev/{entry.name}"
+    if serial not in _devices:
+        raise OSError(errno.ENODEV, f"no disk has the serial number {serial!r}")
+    return _devices[serial]
+
+
+def moved(serial: str, device: str) -> None:
+    """The disk of this serial number is another device now."""
+    _devices[serial] = device
 
 
 def attach(serial: str, target: str) -> None:
     """Mount the disk of this serial number on `target`.  Raises `OSError`."""
     device = find(serial)
-    _forget_pages(device)
+    if holds(target, device):  # the engine that asked first did not live to hear the answer
+        return
+    forget_pages(device)
     mount(device, target, "ext4", MS_NOSUID | MS_NODEV, OPTIONS)
     lost_and_found = Path(target, "lost+found")
     if lost_and_found.is_dir() and not any(lost_and_found.iterdir()):
         lost_and_found.rmdir()  # a fresh volume is an empty folder
 
 
-async def mount_plugged(serial: str, target: str, *, writable: bool) -> None:
-    """Mount a disk that was plugged in just now.  Raises `OSError`."""
-    device = await settled(serial)
-    Path(target).mkdir(parents=True, exist_ok=True)
-    flags = MS_NOSUID | MS_NODEV | (0 if writable else MS_RDONLY)
-    mount(device, target, "ext4", flags, "discard,errors=remount-ro" if writable else "")
+def detach(cgroups: Cgroups, *targets: str) -> None:
+    """End the workload and unmount what is mounted there.
 
-
-async def settled(serial: str) -> str:
-    """The device of this serial number, once the kernel has made its node.  Raises `OSError`."""
-    deadline = time.monotonic() + SETTLE_S
-    while True:
-        try:
-            device = find(serial)
-            if Path(device).is_block_device():
-                return device
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-        await asyncio.sleep(_TRY_S)
-
-
-def detach(target: str, cgroups: Cgroups) -> None:
-    """End the workload and unmount.  Raises `OSError` where something still holds on."""
+    Raises `OSError` where something still holds on.
+    """
     cgroups.kill_all()
     deadline = time.monotonic() + BUSY_S
-    while True:
-        try:
-            unmount(target)
-            return
-        except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
-                os.sync()
-                raise
-        time.sleep(_TRY_S)
+    for target in targets:
+        while True:
+            try:
+                unmount(target)
+                break
+            except OSError as error:
+                if error.errno == errno.EINVAL:  # not mounted: the guest was quicker
+                    break
+                if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                    os.sync()
+                    raise
+            time.sleep(_TRY_S)
 
 
-def _forget_pages(device: str) -> None:
-    """What the kernel read of the disk before this volume was behind it means nothing."""
+def holds(target: str, device: str) -> bool:
+    """Whether `device` is what is mounted on `target`."""
+    try:
+        return Path(target).stat().st_dev == Path(device).stat().st_rdev
+    except OSError:
+        return False
+
+
+def forget_pages(device: str) -> None:
+    """What the kernel read of a disk before this volume was behind it means nothing."""
     fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_engine.errors import VmmError
-from sandbox_engine.ports.vmm import WAITING_DISKS, MachineRef, MachineSpec, MachineStats, Platform
+from sandbox_engine.ports.vmm import (
+    VOLUME_SERIALS,
+    WAITING_DISKS,
+    MachineRef,
+    MachineSpec,
+    MachineStats,
+    Platform,
+)
 
 from tests.fakes.guest import FakeGuest
 from tests.fakes.steps import Steps
@@ -89,7 +96,8 @@ class FakeMachine:
     """`ports.vmm.Machine`: one engine's hold on a process.
 
     Steps, all of the driver: `start`, `pause`, `resume`, `kill`, `save_state`, `save_memory`,
-    `load_memory`, `freeze_disk`, `attach_disk`, `attach_link`, `console_tail`.
+    `load_memory`, `freeze_disk`, `attach_disk`, `attached_disks`, `detach_disk`, `attach_link`,
+    `console_tail`.
     """
 
     def __init__(self, process: FakeProcess, driver: FakeDriver) -> None:
@@ -136,12 +144,18 @@ class FakeMachine:
 
     async def attach_disk(self, serial: str, fd: int) -> None:
         await self._reach("attach_disk")
-        if serial not in WAITING_DISKS or serial in self.process.disks:
+        waiting = WAITING_DISKS + (VOLUME_SERIALS if self.process.spec.volume_disks else ())
+        if serial not in waiting or serial in self.process.disks:
             raise VmmError(f"no disk {serial!r} waits")
         self.process.disks[serial] = os.fstat(fd).st_ino
 
-    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
-        raise AssertionError("these tests have no volumes")
+    async def attached_disks(self) -> set[str]:
+        await self._reach("attached_disks")
+        return set(self.process.disks)
+
+    async def detach_disk(self, serial: str) -> None:
+        await self._reach("detach_disk")
+        self.process.disks.pop(serial, None)
 
     async def attach_link(self, fd: int) -> None:
         await self._reach("attach_link")

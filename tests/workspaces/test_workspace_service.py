@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sandbox_engine.errors import (
+    GuestUnavailable,
     InvalidArgument,
     NoSpace,
     PoolExhausted,
@@ -20,7 +23,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import Input, State
 from sandbox_engine.model.workspace import MAX_TTL_S
-from sandbox_engine.observe.tasks import settle
+from sandbox_engine.observe.tasks import settle, spawn
 from sandbox_engine.ports.vmm import WORKSPACE_DISK
 
 from tests.fakes.guest import GuestStream, Message
@@ -44,6 +47,7 @@ async def test_it_is_given_to_the_machine_and_comes_back(services: Services) -> 
     found = services.workspaces.get(OPERATOR, "k")
     assert found.sandbox == sandbox.id
     inode = (services.volumes.folder / volume).stat().st_ino
+    await services.sandboxes.awake(OPERATOR, sandbox.id)
     assert services.process(sandbox).disks == {WORKSPACE_DISK: inode}
     await services.sandboxes.destroy(OPERATOR, sandbox.id)
     assert services.workspaces.get(OPERATOR, "k").sandbox == ""
@@ -74,13 +78,56 @@ async def test_keys_that_cannot_be(services: Services, key: str) -> None:
     assert services.volumes.names() == []
 
 
-async def test_a_create_that_fails_gives_it_back(services: Services) -> None:
+async def test_a_create_does_not_wait_for_the_mount_but_every_use_does(services: Services) -> None:
+    held = services.steps.hold("attach_disk")
+    sandbox = await services.create(session_key="k")
+    assert not services.journal.workspaces()[0].clean, "a guest may have it from here on"
+    uses: list[asyncio.Task[Any]] = [
+        spawn(services.sandboxes.awake(OPERATOR, sandbox.id), name="use"),
+        spawn(services.sandboxes.pause(OPERATOR, sandbox.id), name="pause"),
+    ]
+    await held.arrived()
+    assert not any(use.done() for use in uses)
+    held.release()
+    await asyncio.gather(*uses)
+    assert services.process(sandbox).disks.keys() == {WORKSPACE_DISK}
+    assert sandbox.state is State.PAUSED
+
+
+async def test_what_cannot_be_mounted_fails_each_use_and_is_checked_before_the_next(
+    services: Services,
+) -> None:
     services.steps.fail("attach_disk", lambda: VmmError("it refuses"), times=1)
-    with pytest.raises(VmmError, match="it refuses"):
+    sandbox = await services.create(session_key="k")
+    for _ in range(2):
+        with pytest.raises(GuestUnavailable, match="cannot be mounted: it refuses"):
+            await services.sandboxes.awake(OPERATOR, sandbox.id)
+    await services.sandboxes.pause(OPERATOR, sandbox.id)
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    second = await services.create(session_key="k")
+    assert services.volumes.repaired == services.volumes.names()  # a guest may have had it
+    await services.sandboxes.awake(OPERATOR, second.id)
+
+
+async def test_one_that_ends_while_it_is_mounted_is_unmounted(services: Services) -> None:
+    held = services.steps.hold("attach_disk")
+    sandbox = await services.create(session_key="k")
+    end = spawn(services.sandboxes.destroy(OPERATOR, sandbox.id), name="end")
+    await held.arrived()
+    with pytest.raises(SessionBusy):
         await services.create(session_key="k")
+    held.release()
+    await end
+    await services.create(session_key="k")
+    assert services.volumes.repaired == []
+
+
+async def test_a_create_that_fails_gives_it_back(services: Services) -> None:
+    with pytest.raises(InvalidArgument, match="memory_mib"):
+        await services.create(session_key="k", memory_mib=1)
     await settle()
     await services.create(session_key="k")
-    assert services.volumes.repaired == services.volumes.names()  # a guest may have had it
+    assert services.volumes.repaired == []
 
 
 async def test_no_machine_in_time_gives_it_back(services: Services) -> None:
@@ -199,6 +246,30 @@ async def test_the_next_engine_knows_who_has_what(tmp_path: Path) -> None:
     await second.create(session_key="lost")
     assert len(second.volumes.repaired) == 1
     assert len(second.volumes.names()) == 3
+    await second.close()
+
+
+@pytest.mark.parametrize("step", ["attach_disk", "configure"])
+async def test_the_next_engine_mounts_what_was_not_mounted_yet(tmp_path: Path, step: str) -> None:
+    first = Services(tmp_path)
+    first.pool(warm=0)
+    held = first.steps.hold("attach_disk")
+    sandbox = await first.create(session_key="k")
+    await held.arrived()
+    if step == "configure":  # the disk has it, and the guest was not told
+        inode = (tmp_path / "volumes" / first.volumes.names()[0]).stat().st_ino
+        first.process(sandbox).disks[WORKSPACE_DISK] = inode
+    first.cut_off()
+    second = await first.successor()
+    await second.recovery.run()
+    await second.sandboxes.awake(OPERATOR, sandbox.id)
+    assert second.process(sandbox).disks.keys() == {WORKSPACE_DISK}
+    told = [call["workspace"] for call in second.guest(sandbox).configured if "workspace" in call]
+    assert told == [{"serial": WORKSPACE_DISK}]
+    await second.sandboxes.destroy(OPERATOR, sandbox.id)
+    await second.create(session_key="k")
+    assert second.volumes.repaired == []
+    held.release()
     await second.close()
 
 

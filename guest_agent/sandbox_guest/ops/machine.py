@@ -7,7 +7,7 @@ import os
 import time
 
 import sandbox_guest
-from sandbox_guest import fields, volume
+from sandbox_guest import catalog, fields, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.doors import PORTS
 from sandbox_guest.framing import Control
@@ -106,20 +106,37 @@ def metadata(agent: Agent, _stream: Stream, request: Control) -> Control:
     return {"type": "done", "served": agent.metadata.served}
 
 
-async def mount_volumes(_agent: Agent, _stream: Stream, request: Control) -> Control:
-    """Mount catalog volumes, which appear in a moment: `{serial, mount, writable}` each."""
-    for each in fields.optional(request, "volumes", list) or []:
-        serial, target = fields.required_text(each, "serial"), fields.required_text(each, "mount")
-        writable = fields.flag(each, "writable")
-        await volume.mount_plugged(serial, target, writable=writable)
+def mount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Take catalog volumes, `{disk, name, mount, writable}` each, as `catalog.take` does.
+
+    Not in a thread, as in `_set_volume`.
+    """
+    for disk in _disks(request):
+        catalog.take(disk, agent.places.state)
     return DONE
 
 
 def unmount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
-    """End the workload and unmount `mounts`; what cannot be unmounted is an error."""
-    for target in fields.optional(request, "mounts", list) or []:
-        volume.detach(target, agent.cgroups)  # not in a thread, as in `_set_volume`
+    """Give catalog volumes back; `end` ends the workload first, else what is used is an error."""
+    disks = _disks(request)
+    if fields.flag(request, "end"):
+        volume.detach(agent.cgroups, *(disk.mount for disk in disks if disk.mount))
+        return DONE
+    for disk in disks:
+        catalog.give_back(disk)
     return DONE
+
+
+def _disks(request: Control) -> list[catalog.Disk]:
+    return [
+        catalog.Disk(
+            disk=fields.required_text(each, "disk"),
+            name=fields.required_text(each, "name"),
+            mount=fields.text(each, "mount") or "",
+            writable=fields.flag(each, "writable"),
+        )
+        for each in fields.optional(request, "volumes", list) or []
+    ]
 
 
 def _set_volume(agent: Agent, serial: str | None) -> None:
@@ -127,6 +144,6 @@ def _set_volume(agent: Agent, serial: str | None) -> None:
     runs yet, or any more.  The engine hands over no volume whose journal must be played back.
     """
     if serial is None:
-        volume.detach(agent.places.workspace, agent.cgroups)
+        volume.detach(agent.cgroups, agent.places.workspace)
     else:
         volume.attach(serial, agent.places.workspace)

@@ -114,6 +114,8 @@ class Sandbox(Struct, kw_only=True):
     """Its network lane, settled with that."""
     address: str = ""
     """Of its guest's network interface; empty where that has none."""
+    volume_disks: bool = False
+    """Whether disks wait in its machine for catalog volumes."""
     claim: Claim | None = None
     """What the node API knows of it; None where another door created it."""
 

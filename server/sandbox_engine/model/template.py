@@ -114,7 +114,7 @@ class BuildRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     warmup: tuple[str, ...] = ()
     """Program and arguments run in the guest before the snapshot; empty runs nothing."""
     volumes: bool = False
-    """Its machines have slots into which catalog volumes are plugged while they run."""
+    """Disks wait in its machines for catalog volumes."""
     force: bool = False
     """Build again, from fresh packages, where a template of the same inputs exists."""
 
@@ -208,7 +208,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     include: tuple[str, ...]
     warmup: tuple[str, ...]
     volumes: bool = False
-    """Whether its machines have slots for catalog volumes."""
+    """Whether disks wait in its machines for catalog volumes."""
     inputs: str
     """Digest of everything it was made from: equal inputs need no second build."""
     created_at: datetime

@@ -15,6 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sandbox_engine.model.template import Platform as Platform  # noqa: PLC0414 - exported again
+from sandbox_engine.model.volume import VOLUME_SERIALS as VOLUME_SERIALS  # noqa: PLC0414 - as well
 
 WORKSPACE_DISK = "sandbox-workspace"
 """Serial number of the disk that waits for a session's workspace."""
@@ -24,8 +25,6 @@ WAITING_DISKS = (WORKSPACE_DISK,)
 template is bound to (`vmm/qemu/argv.py` `LAYOUT`).
 """
 
-
-VOLUME_SLOTS = 8
 SERIAL_BYTES = 20
 """Longest serial number of a virtio disk."""
 
@@ -66,8 +65,8 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
     """Frozen qcow2 overlays between the two, the lowest first, read-only."""
     memory_file: Path | None = None
     """Baking: RAM is this file, shared, so that what the guest writes is the template."""
-    slots: bool = False
-    """Whether it has `VOLUME_SLOTS` into which disks are plugged (`Machine.plug_disk`)."""
+    volume_disks: bool = False
+    """Whether the disks of `VOLUME_SERIALS` wait in it too."""
     snapshot: Snapshot | None = None
     """Restoring: `start()` loads it.  None is a cold boot."""
 
@@ -138,18 +137,21 @@ class Machine(Protocol):
         """
 
     async def attach_disk(self, serial: str, fd: int) -> None:
-        """Put this file behind the disk of this serial number (one of `WAITING_DISKS`).
+        """Put this raw image behind a disk that waits (`WAITING_DISKS`, `VOLUME_SERIALS`).
 
-        Once for each, on a machine that runs or is about to; the guest then mounts it
-        without noticing a new device.  The descriptor stays the caller's.
+        On a machine that runs or is about to; the guest then mounts it without noticing a new
+        device.  A read-only disk shares the image with other readers, another one has it for
+        itself.  One that holds an image already is an error, unless it is half attached, as an
+        engine that died in this step leaves it.  The descriptor stays the caller's.
         """
 
-    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
-        """Put a new disk of this serial number, with this raw image, into a free slot.
+    async def attached_disks(self) -> set[str]:
+        """Serial numbers of the waiting disks that hold an image now."""
 
-        The guest finds it within some tenths of a second.  A `read_only` one refuses writes
-        in the guest and here, and shares the image with other readers; another one has the
-        image for itself.  The descriptor stays the caller's.
+    async def detach_disk(self, serial: str) -> None:
+        """Take the image away again: the disk waits as before.  Idempotent.
+
+        Whatever the guest still does to it fails, so it is unmounted first.
         """
 
     async def attach_link(self, fd: int) -> None:

@@ -38,6 +38,7 @@ from sandbox_engine.model.sandbox import (
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.services.access import Party
 from sandbox_engine.services.egress import Egress
+from sandbox_engine.services.live import Live
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.tenants import Tenants
 
@@ -136,7 +137,7 @@ class Claims:
         """
         check_on_expire(request.on_expire)
         claim = self.get(sandbox_id).claim
-        if claim is not None and claim.volumes:
+        if claim is not None and claim.held_volumes:
             check_kept(request.on_expire)
         if not party.root:
             self._tenants.check_extends(claim)
@@ -150,6 +151,10 @@ class Claims:
         if sandbox.deadline is None or sandbox.state in ENDED:
             raise SandboxNotFound(sandbox_id)
         return sandbox
+
+    def live(self, sandbox: Sandbox) -> Live:
+        """A claim with its VM.  Raises `SandboxNotFound`."""
+        return self._sandboxes.find(NODE, sandbox.id)
 
     def usable(self, sandbox_id: str) -> Sandbox:
         """One live claim whose guest can be used.  Raises `StateConflict` for a failed one."""

@@ -19,6 +19,7 @@ from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.saving import Saved, Saver
 from sandbox_engine.services.vms import Vm, VmFactory
+from sandbox_engine.services.volumes import held_by
 from sandbox_engine.services.watching import Copy
 
 
@@ -84,12 +85,13 @@ class Hatchery:
     async def _vm(self, saved: Saved, birth: Birth) -> Vm:
         async with self._budget:
             vm = await self._saver.restored(saved.origin, saved.files, env=birth.spec.env)
-            try:
-                await self._sandboxes.network.connect(vm, birth.spec, birth.claim)
-            except BaseException:
-                await self._factory.destroy(vm)
-                raise
-            return vm
+        try:
+            await self._sandboxes.volumes.attach(held_by(birth.claim), vm)
+            await self._sandboxes.network.connect(vm, birth.spec, birth.claim)
+        except BaseException:
+            await self._factory.destroy(vm)
+            raise
+        return vm
 
 
 def _named(birth: Birth, vm: Vm, saved: Saved) -> Birth:

@@ -15,6 +15,7 @@ from sandbox_engine.model.size import Key
 from sandbox_engine.model.snapshot import Record
 from sandbox_engine.services.idle import IdleClock
 from sandbox_engine.services.vms import Vm
+from sandbox_engine.services.workspaces import Mounting
 
 
 class Birth(Struct, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class Birth(Struct, frozen=True, kw_only=True):
 class Live:
     """A sandbox and its VM, in memory."""
 
-    __slots__ = ("archiving", "gone", "held", "idle", "sandbox", "work")
+    __slots__ = ("archiving", "gone", "held", "idle", "mounting", "sandbox", "work")
 
     def __init__(self, sandbox: Sandbox, vm: Vm | None, idle: IdleClock) -> None:
         self.sandbox, self.idle = sandbox, idle
@@ -44,6 +45,8 @@ class Live:
         """Its VM; None while it is hibernated."""
         self.work: asyncio.Task[None] | None = None
         """The step that it is in, or was in last."""
+        self.mounting: Mounting | None = None
+        """Its workspace, where it has one."""
         self.archiving = False
         """Its lease ended, and it is on its way into the archive."""
         self.gone = asyncio.Event()

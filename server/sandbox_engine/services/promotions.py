@@ -32,6 +32,7 @@ from sandbox_engine.services.forks import Hatchery
 from sandbox_engine.services.live import Birth, check_fit
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.saving import Saved, Saver
+from sandbox_engine.services.volumes import held_by
 from sandbox_engine.services.watching import Copy
 
 
@@ -155,18 +156,23 @@ class Promotions:
     async def create(self, birth: Birth, record: Record) -> Created:
         """A sandbox that goes on from `record`.
 
-        Raises `SnapshotNotFound`, `SnapshotCorrupt`, and as `Hatchery.hatch`.
+        Raises `SnapshotNotFound`, `SnapshotCorrupt`, `NotOffered` where another claim has a
+        volume, and as `Hatchery.hatch`.
         """
         claim = birth.claim
-        if claim is not None and claim.volumes:
-            raise InvalidArgument("volumes", "a promoted template takes none")
         if birth.spec.session_key is not None:
             raise InvalidArgument("session_key", "a promoted template takes no workspace")
         if claim is not None:
             claim = replace(claim, promoted=record.name, template_digest=record.content_digest)
         spec = replace(birth.spec, template=record.origin.template)
         own = replace(birth, spec=spec, claim=claim)
-        (created,) = await self._hatchery.hatch([own], self._open(record.id))
+        volumes = held_by(claim)
+        self._sandboxes.volumes.hold(volumes)
+        try:
+            (created,) = await self._hatchery.hatch([own], self._open(record.id))
+        except BaseException:
+            self._sandboxes.volumes.release(volumes, clean=False)
+            raise
         return created
 
     async def _open(self, record_id: str) -> Saved:

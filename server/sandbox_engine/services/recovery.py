@@ -84,6 +84,7 @@ class Recovery:
             _log.info("leftover removed", vm=name)
         self._sandboxes.volumes.recover(self._journal.sandboxes())
         self._workspaces.recover(_sessions(self._journal.sandboxes()))
+        self._sandboxes.mount_again()
         self._forget_states()
 
     def _asleep(self, sandbox: Sandbox) -> bool:

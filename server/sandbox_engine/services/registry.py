@@ -133,10 +133,11 @@ class Registry:
         return live.vm.channel
 
     async def awake(self, caller: Caller, sandbox_id: str) -> None:
-        """Bring a hibernated sandbox back for whoever is about to use it.
+        """Bring a hibernated sandbox back for whoever is about to use it, and wait for its
+        workspace.
 
-        Every other state it leaves to that use.  Raises `SandboxNotFound`, and what a wake
-        raises.
+        Every other state it leaves to that use.  Raises `SandboxNotFound`, what a wake
+        raises, and `GuestUnavailable` where the workspace cannot be mounted.
         """
         live = self.find(caller, sandbox_id)
         while live.sandbox.state in _ASLEEP:
@@ -144,6 +145,8 @@ class Registry:
                 await self.waker(live)
             else:
                 await self.joined(live)
+        if live.mounting is not None and not live.mounting.done:
+            await live.mounting.wait()
 
     async def run_step(self, live: Live, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run the step that the table has begun to its end, whether or not its caller stays."""
@@ -242,7 +245,7 @@ def others_disk(sandbox: Sandbox) -> str:
     """What it has that is not its own alone, in words; nothing for most."""
     if sandbox.spec.session_key is not None:
         return "a workspace"
-    return "volumes" if sandbox.claim is not None and sandbox.claim.volumes else ""
+    return "volumes" if sandbox.claim is not None and sandbox.claim.held_volumes else ""
 
 
 def unsaved(sandbox: Sandbox) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import structlog
@@ -21,6 +22,7 @@ from sandbox_engine.errors import (
     NoSpace,
     StateConflict,
     VmmError,
+    WorkspaceDamaged,
 )
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
@@ -50,9 +52,9 @@ from sandbox_engine.services.pools import Pools
 from sandbox_engine.services.registry import Registry, others_disk
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
-from sandbox_engine.services.volumes import Volumes
+from sandbox_engine.services.volumes import Volumes, held_by
 from sandbox_engine.services.watching import End, Shelf
-from sandbox_engine.services.workspaces import Workspaces
+from sandbox_engine.services.workspaces import Mounting, Workspaces
 
 _log = structlog.get_logger(__name__)
 
@@ -90,6 +92,8 @@ class Sandboxes(Registry):
         self.promoted: Promoted = NothingPromoted()
         self.volumes = Volumes((), None)
         """The catalog; empty until a node has one."""
+        self.settle_volumes: Callable[[Sandbox], Awaitable[None]] = _settled
+        """Ends a change of a claim's volumes that is under way."""
 
     # -- create ------------------------------------------------------------------
 
@@ -149,9 +153,10 @@ class Sandboxes(Registry):
         self._admission.enter(caller, claim=claim)
         vm: Vm | None = None
         workspace: Workspace | None = None
+        mounting: Mounting | None = None
         held = False
         try:
-            self.volumes.hold(claim)
+            self.volumes.hold(held_by(claim))
             held = True
             workspace = await self._workspaces.acquire_for(caller, spec)
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
@@ -161,11 +166,13 @@ class Sandboxes(Registry):
             if vm is None:
                 tier = Tier.CLONE if pool.size is None else Tier.COLD
                 vm = await self._wait_for_vm(pool, spec)
-            if workspace is not None:
-                await self._workspaces.attach(workspace, vm)
-            await self.volumes.attach(claim, vm)
+            self._check_size(spec, vm)
+            await self.volumes.attach(held_by(claim), vm)
             await self.network.connect(vm, spec, claim)
+            if workspace is not None:
+                mounting = self._workspaces.begin(workspace, vm)
             created = self._hand_out(caller, spec, lease_s, vm, claim)
+            self._live[created.sandbox.id].mounting = mounting
         except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim)
             holds = claim if held else None
@@ -190,7 +197,7 @@ class Sandboxes(Registry):
     def _give_back(self, workspace: Workspace | None, holds: Claim | None) -> None:
         if workspace is not None:
             self._workspaces.release(workspace.owner, workspace.key)
-        self.volumes.release(holds, clean=False)
+        self.volumes.release(held_by(holds), clean=False)
 
     async def _wait_for_vm(self, pool: Pool, spec: SandboxSpec) -> Vm:
         template = await self._pools.verified(spec.template)
@@ -198,12 +205,15 @@ class Sandboxes(Registry):
             check_fit(spec, template.memory_mib, template.vcpus)
         return await pool.take(spec.pool_wait_ms / 1000)
 
-    def _hand_out(
-        self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm, claim: Claim | None
-    ) -> Created:
+    @staticmethod
+    def _check_size(spec: SandboxSpec, vm: Vm) -> None:
         assert vm.template is not None  # only an adopted VM has none, and pools hold none
         size = vm.size or baked_size(vm.template.manifest)
         check_fit(spec, size.memory_mib, size.cpus)
+
+    def _hand_out(
+        self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm, claim: Claim | None
+    ) -> Created:
         if spec.env:
             # Ahead of any operation in channel order, so it need not be waited for.
             vm.channel.notify({"op": "configure", "env": spec.env})
@@ -236,6 +246,7 @@ class Sandboxes(Registry):
             booted=birth.booted if birth.booted is not None else vm.size is not None,
             parent=birth.parent,
             from_checkpoint=birth.from_checkpoint,
+            volume_disks=vm.template.manifest.volumes,
         )
         self.network.settle(sandbox, vm)
         self._journal.sandbox_put(sandbox)
@@ -243,11 +254,28 @@ class Sandboxes(Registry):
         self.track(sandbox, vm)
         return self._told(sandbox)
 
+    def mount_again(self) -> None:
+        """After a restart: have the workspaces of adopted sandboxes mounted where they are not.
+
+        A paused one was not paused before that was done.
+        """
+        for live in self._live.values():
+            sandbox = live.sandbox
+            key = sandbox.spec.session_key
+            if key is not None and live.held is not None and sandbox.state is State.RUNNING:
+                try:
+                    live.mounting = self._workspaces.again(sandbox.owner, key, live.held)
+                except WorkspaceDamaged as error:
+                    _log.error("a workspace is lost", sandbox=sandbox.id, error=str(error))
+
     # -- change ------------------------------------------------------------------
 
     async def pause(self, caller: Caller, sandbox_id: str) -> Sandbox:
         """Stop the virtual CPUs; memory stays.  Idempotent.  Raises `StateConflict`."""
         live = self.find(caller, sandbox_id)
+        if live.mounting is not None:
+            with suppress(GuestUnavailable):  # one that stands still mounts nothing
+                await live.mounting.wait()
         if self.advance(live, Input.PAUSE) is State.PAUSING:
             await self.run_step(live, self._pause(live), "pause")
         return live.sandbox
@@ -381,12 +409,13 @@ class Sandboxes(Registry):
     async def _stop_vm(self, live: Live) -> None:
         """End the VM, its workspace unmounted before and free after."""
         clean = False
+        await self.settle_volumes(live.sandbox)
         if live.held is not None:
-            await self._workspaces.detach(live.sandbox, live.held)
+            await self._workspaces.detach(live.sandbox, live.held, live.mounting)
             clean = await self.volumes.unmount(live.sandbox, live.held)
             await self._factory.stop(live.held)
         self._workspaces.release(live.sandbox.owner, live.sandbox.spec.session_key)
-        self.volumes.release(live.sandbox.claim, clean=clean)
+        self.volumes.release(held_by(live.sandbox.claim), clean=clean)
 
     def _forget(self, live: Live) -> None:
         sandbox = live.sandbox
@@ -402,3 +431,7 @@ class Sandboxes(Registry):
         """Destroy what lived with a connection or attach stream that ended."""
         mine = [live for live in self._live.values() if live.sandbox.session == session]
         await asyncio.gather(*(self.end(live, End.REAP) for live in mine))
+
+
+async def _settled(_: Sandbox) -> None:
+    """Nothing is under way."""

@@ -205,7 +205,7 @@ class VmFactory:
                 disk_backing=template.rootfs,
                 disk_layers=() if state is None else state.layers,
                 snapshot=snapshot,
-                slots=template.manifest.volumes,
+                volume_disks=template.manifest.volumes,
             )
             machine = await self._driver.launch(spec)
             undo.push_async_callback(machine.kill)

@@ -11,11 +11,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
+from typing import Any
 
 import structlog
 
-from sandbox_engine.errors import EngineError, InvalidArgument, NotOffered, ProvisioningFailed
+from sandbox_engine.errors import (
+    EngineError,
+    InvalidArgument,
+    NotOffered,
+    ProvisioningFailed,
+    VmmError,
+)
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.model.volume import Entry, Grant, VolumeWish, grants
@@ -23,7 +31,7 @@ from sandbox_engine.ports.volumes import VolumeImages
 from sandbox_engine.services.vms import Vm
 
 MOUNT_TIMEOUT_S = 60.0
-"""The guest waits 2 s for a device; a journal to replay may take longer."""
+"""A journal to replay may take long."""
 UNMOUNT_TIMEOUT_S = 15.0
 _log = structlog.get_logger(__name__)
 
@@ -61,12 +69,11 @@ class Volumes:
 
     # -- for one claim -----------------------------------------------------------
 
-    def hold(self, claim: Claim | None) -> None:
-        """Take a claim's volumes, all or none.  Raises `NotOffered` where others have them."""
-        wanted = _of(claim)
-        for grant in wanted:
+    def hold(self, grants: Sequence[Grant]) -> None:
+        """Take volumes, all or none.  Raises `NotOffered` where others have them."""
+        for grant in grants:
             self._check(grant)
-        for grant in wanted:
+        for grant in grants:
             self._take(grant)
 
     def _check(self, grant: Grant) -> None:
@@ -88,63 +95,78 @@ class Volumes:
         else:
             self._readers[grant.name] += 1
 
-    async def attach(self, claim: Claim | None, vm: Vm) -> None:
-        """Attach what is held and, unless it is attached only, mount it.
+    async def attach(self, grants: Sequence[Grant], vm: Vm, present: Collection[str] = ()) -> None:
+        """Attach what is held and mount what is to be mounted; disks `present` have theirs.
 
-        On a raise the VM is of no more use, and a writer's marker stays.  Raises
-        `InvalidArgument` for a template without slots, `VmmError`, `ProvisioningFailed`,
-        `NoSpace`.
+        On a raise the VM of a claim is of no more use, and a writer's marker stays.  Raises
+        `InvalidArgument` for a template without disks for them, `VmmError`,
+        `ProvisioningFailed`, `NoSpace`.
         """
-        wanted = _of(claim)
-        if not wanted:
+        if not grants:
             return
-        if vm.template is None or not vm.template.manifest.volumes:
+        if vm.template is not None and not vm.template.manifest.volumes:
             raise InvalidArgument("volumes", "this template takes none: build it with `volumes`")
         await asyncio.sleep(0)  # from here on in a task of its own, as time limits need
-        for grant in wanted:
-            if grant.writable:
-                await asyncio.to_thread(self._images.mark, self.catalog[grant.name].path)
-        for slot, grant in enumerate(wanted):
-            await self._plug(vm, slot, grant)
-        disks = [
-            {"serial": grant.name, "mount": grant.mount, "writable": grant.writable}
-            for grant in wanted
-            if grant.mount
-        ]
-        if disks:
-            call = {"op": "mount_volumes", "volumes": disks}
-            try:
-                await vm.channel.call(call, timeout_s=MOUNT_TIMEOUT_S)
-            except EngineError as error:
-                raise ProvisioningFailed(f"provisioning failed: volumes: {error}") from error
-
-    async def _plug(self, vm: Vm, slot: int, grant: Grant) -> None:
-        fd = self._images.open(self.catalog[grant.name].path, writable=grant.writable)
+        if marked := [self._path(grant) for grant in grants if grant.writable]:
+            await asyncio.to_thread(self._mark, marked)
+        await self._insert([grant for grant in grants if grant.disk not in present], vm)
+        call = {"op": "mount_volumes", "volumes": [_disk(grant) for grant in grants]}
+        if not any(grant.mount for grant in grants):
+            vm.channel.notify(call)  # who mounts it himself looks for it himself
+            return
         try:
-            await vm.machine.plug_disk(slot, grant.name, fd, read_only=not grant.writable)
-        finally:
-            os.close(fd)
+            await vm.channel.call(call, timeout_s=MOUNT_TIMEOUT_S)
+        except EngineError as error:
+            raise ProvisioningFailed(f"provisioning failed: volumes: {error}") from error
+
+    def _mark(self, paths: list[str]) -> None:
+        for path in paths:
+            self._images.mark(path)
+
+    async def _insert(self, grants: Sequence[Grant], vm: Vm) -> None:
+        with ExitStack() as stack:
+            works = []
+            for grant in grants:
+                fd = self._images.open(self._path(grant), writable=grant.writable)
+                stack.callback(os.close, fd)
+                works.append(vm.machine.attach_disk(grant.disk, fd))
+            for result in await asyncio.gather(*works, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    raise result
+
+    def _path(self, grant: Grant) -> str:
+        if grant.name not in self.catalog:
+            raise VmmError(f"volume {grant.name!r} is not in the catalog any more")
+        return self.catalog[grant.name].path
 
     async def unmount(self, sandbox: Sandbox, vm: Vm) -> bool:
-        """Have the guest let go of what it mounted; whether it did.  Never raises."""
-        mounts = [grant.mount for grant in _of(sandbox.claim) if grant.mount]
-        if not any(grant.writable and grant.mount for grant in _of(sandbox.claim)):
-            return True  # nothing can be lost
+        """Have the guest let go of all it mounted, for good; whether it did.  Never raises."""
+        disks = [_disk(grant) for grant in held_by(sandbox.claim) if grant.mount]
+        if not disks or vm.machine.exited.is_set():
+            return not disks
         try:
             async with asyncio.timeout(UNMOUNT_TIMEOUT_S):
                 await vm.machine.resume()  # a guest that stands still writes nothing out
-                await vm.channel.call({"op": "unmount_volumes", "mounts": mounts})
+                await vm.channel.call({"op": "unmount_volumes", "volumes": disks, "end": True})
         except (EngineError, TimeoutError) as error:
             _log.warning("volumes were not unmounted", sandbox=sandbox.id, error=str(error))
             return False
         return True
 
-    def release(self, claim: Claim | None, *, clean: bool) -> None:
-        """The VM is gone: others may have them; a writer that left cleanly takes its marker along.
+    async def remove(self, grant: Grant, vm: Vm) -> None:
+        """Unmount one volume and take its image away while the guest goes on.  Idempotent.
+
+        Raises `GuestIo` while something in the guest uses it, `GuestUnavailable`, `VmmError`.
+        """
+        await vm.channel.call({"op": "unmount_volumes", "volumes": [_disk(grant)]})
+        await vm.machine.detach_disk(grant.disk)
+
+    def release(self, grants: Iterable[Grant], *, clean: bool) -> None:
+        """Nobody has them any more; a writer that left cleanly takes its marker along.
 
         One that was attached only is judged by its filesystem alone.
         """
-        for grant in _of(claim):
+        for grant in grants:
             if not grant.writable:
                 self._readers[grant.name] -= 1
                 continue
@@ -156,9 +178,19 @@ class Volumes:
     def recover(self, sandboxes: Iterable[Sandbox]) -> None:
         """After a restart: what adopted claims hold."""
         for sandbox in sandboxes:
-            for grant in _of(sandbox.claim):
+            for grant in held_by(sandbox.claim):
                 self._take(grant)
 
 
-def _of(claim: Claim | None) -> Sequence[Grant]:
-    return () if claim is None else claim.volumes
+def held_by(claim: Claim | None) -> tuple[Grant, ...]:
+    """What a claim keeps others from having; nothing for no claim."""
+    return () if claim is None else claim.held_volumes
+
+
+def _disk(grant: Grant) -> dict[str, Any]:
+    return {
+        "disk": grant.disk,
+        "name": grant.name,
+        "mount": grant.mount,
+        "writable": grant.writable,
+    }

@@ -13,10 +13,17 @@ from collections.abc import Iterable
 import structlog
 from msgspec.structs import replace
 
-from sandbox_engine.errors import EngineError, NoSpace, SessionBusy, SessionUnknown
+from sandbox_engine.errors import (
+    EngineError,
+    GuestUnavailable,
+    NoSpace,
+    SessionBusy,
+    SessionUnknown,
+)
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec, check_session_key
 from sandbox_engine.model.workspace import Workspace, attached, granted, renewed
+from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.journal import Journal
 from sandbox_engine.ports.vmm import WORKSPACE_DISK
@@ -30,6 +37,43 @@ REAP_INTERVAL_S = 30.0
 NOBODY_YET = "(being created)"
 _log = structlog.get_logger(__name__)
 _Name = tuple[str, str]
+
+
+class Mounting:
+    """A workspace on its way into a guest.
+
+    A create does not wait for it: mounting costs a guest many times what a warm create does.
+    Everything that uses the guest waits, and is told why where it failed.
+    """
+
+    def __init__(self, vm: Vm, fd: int) -> None:
+        self._failure: EngineError | None = None
+        self._task = spawn(self._run(vm, fd), name=f"mount a workspace in {vm.name}")
+
+    async def wait(self) -> None:
+        """Return once it is mounted.  Raises `GuestUnavailable`, the same each time."""
+        if not self._task.done():
+            await asyncio.wait((self._task,))
+        if self._failure is not None:
+            raise GuestUnavailable(f"the workspace cannot be mounted: {self._failure}")
+
+    @property
+    def done(self) -> bool:
+        """Whether it is mounted, and nobody need wait."""
+        return self._task.done() and self._failure is None
+
+    async def _run(self, vm: Vm, fd: int) -> None:
+        try:
+            try:
+                if WORKSPACE_DISK not in await vm.machine.attached_disks():
+                    await vm.machine.attach_disk(WORKSPACE_DISK, fd)
+            finally:
+                os.close(fd)
+            call = {"op": "configure", "workspace": {"serial": WORKSPACE_DISK}}
+            await vm.channel.call(call, timeout_s=ATTACH_TIMEOUT_S)
+        except EngineError as error:
+            self._failure = error
+            _log.warning("a workspace was not mounted", vm=vm.name, error=str(error))
 
 
 class Workspaces:
@@ -71,7 +115,11 @@ class Workspaces:
         fresh = found is None
         if found is None:
             found = self._new(caller, key, now, ttl_s)
-        self._put(attached(found, now, ttl_s, self._max_ttl_s))
+        found = attached(found, now, ttl_s, self._max_ttl_s)
+        if fresh:
+            self._put(found)
+        else:
+            self._all[name] = found  # on record with whom it is given to
         self._held.add(name)
         try:
             if fresh:
@@ -96,22 +144,24 @@ class Workspaces:
             expires_at=now + granted(ttl_s, self._max_ttl_s),
         )
 
-    async def attach(self, workspace: Workspace, vm: Vm) -> None:
-        """Mount what was acquired in the guest of `vm`.  On a raise the VM is of no more use.
+    def begin(self, workspace: Workspace, vm: Vm) -> Mounting:
+        """Have what was acquired mounted in the guest of `vm`, which goes on meanwhile.
 
-        Raises `VmmError`, `GuestUnavailable`, `GuestIo`.
+        When this returns the record says that a guest may have it: whatever dies from here on
+        leaves a volume that is checked before its next use.  Raises `NoSpace`,
+        `WorkspaceDamaged`.
         """
         self._put(replace(self._now(workspace), sandbox=vm.sandbox_id, clean=False))
-        fd = self._volumes.open(workspace.volume)
-        try:
-            await vm.machine.attach_disk(WORKSPACE_DISK, fd)
-        finally:
-            os.close(fd)
-        await vm.channel.call(
-            {"op": "configure", "workspace": {"serial": WORKSPACE_DISK}}, timeout_s=ATTACH_TIMEOUT_S
-        )
+        return Mounting(vm, self._volumes.open(workspace.volume))
 
-    async def detach(self, sandbox: Sandbox, vm: Vm) -> None:
+    def again(self, owner: str, key: str, vm: Vm) -> Mounting:
+        """After a restart: the engine that had it mounted may not have come to the end.
+
+        Raises `WorkspaceDamaged`.
+        """
+        return Mounting(vm, self._volumes.open(self._all[owner, key].volume))
+
+    async def detach(self, sandbox: Sandbox, vm: Vm, mounting: Mounting | None) -> None:
         """Unmount, bounded in time; what could not be unmounted is checked before its next use.
 
         Never raises.  The volume stays held until `release()`: the VMM still has it.
@@ -121,6 +171,8 @@ class Workspaces:
             return
         try:
             async with asyncio.timeout(DETACH_TIMEOUT_S):
+                if mounting is not None:
+                    await mounting.wait()
                 await vm.machine.resume()  # a guest that stands still writes nothing out
                 await vm.channel.call({"op": "configure", "workspace": {}})
         except (EngineError, TimeoutError) as error:

@@ -116,7 +116,7 @@ async def _launch(guest: Guest, folder: Path, driver: MachineDriver) -> Machine:
         disk=folder / ROOTFS,
         disk_format="raw",
         memory_file=folder / MEMORY,
-        slots=guest.volumes,
+        volume_disks=guest.volumes,
     )
     try:
         return await driver.launch(spec)

@@ -27,6 +27,8 @@ GONE: dict[str, Callable[[Machine], Awaitable[object]]] = {
     "freeze_disk": lambda machine: machine.freeze_disk(Path("disk")),
     "attach_disk": lambda machine: machine.attach_disk(WAITING_DISKS[0], 0),
     "attach_link": lambda machine: machine.attach_link(0),
+    "attached_disks": lambda machine: machine.attached_disks(),
+    "detach_disk": lambda machine: machine.detach_disk(WAITING_DISKS[0]),
 }
 
 
@@ -153,6 +155,11 @@ async def test_a_disk_that_waits_takes_one_file_and_only_one(bench: Bench) -> No
             with pytest.raises(VmmError):
                 await machine.attach_disk(WAITING_DISKS[0], volume.fileno())
             assert os.fstat(volume.fileno()), "the descriptor stays the caller's"
+            assert await machine.attached_disks() == {WAITING_DISKS[0]}
+            for _ in range(2):
+                await machine.detach_disk(WAITING_DISKS[0])
+            assert await machine.attached_disks() == set()
+            await machine.attach_disk(WAITING_DISKS[0], volume.fileno())
         await machine.pause()
         await machine.resume()
 

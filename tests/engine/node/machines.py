@@ -28,7 +28,7 @@ class FakeMachine:
         self.guest = Guest()
         self.paused = False
         self.memory = b"memory"
-        self.plugged: dict[int, tuple[str, bool]] = {}
+        self.attached: list[str] = []
         self.links = 0
         self._callbacks: list[Callable[[], None]] = []
 
@@ -63,12 +63,17 @@ class FakeMachine:
         assert disk.exists()
 
     async def attach_disk(self, serial: str, fd: int) -> None:
-        pass
-
-    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
         if self._driver.broken:
             raise VmmError(self._driver.broken)
-        self.plugged[slot] = (serial, read_only)
+        assert serial not in self.attached
+        self.attached.append(serial)
+
+    async def attached_disks(self) -> set[str]:
+        return set(self.attached)
+
+    async def detach_disk(self, serial: str) -> None:
+        if serial in self.attached:
+            self.attached.remove(serial)
 
     async def attach_link(self, fd: int) -> None:
         self.links += 1

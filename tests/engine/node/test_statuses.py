@@ -202,7 +202,7 @@ def test_status(node: World, held: Any, row: Row) -> None:
 
 
 UNSERVED = [
-    ("GET", "/v1/sandboxes/{id}/volumes"),
+    ("GET", "/v1/checkpoints/{id}/blob"),
 ]
 
 

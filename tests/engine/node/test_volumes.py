@@ -18,6 +18,8 @@ from tests.support.node import Answer
 from tests.support.wait import until
 
 DATA, SCRATCH = {"name": "data"}, {"name": "scratch", "mode": "rw"}
+DATA_DISK = {"disk": "volume-ro-0", "name": "data", "mount": "/volumes/data", "writable": False}
+SCRATCH_DISK = {"disk": "volume-rw-0", "name": "scratch", "mount": "/models", "writable": True}
 
 
 def catalog(folder: Path) -> list[dict[str, Any]]:
@@ -83,16 +85,8 @@ def test_names_mounts_and_modes_are_echoed_and_listed(
     assert claim["volumes"] == told
     assert node.request("GET", f"/v1/sandboxes/{claim['id']}").json["volumes"] == told
     machine = node.machine(claim)
-    assert machine.plugged == {0: ("data", True), 1: ("scratch", False)}
-    assert machine.guest.asked == [
-        {
-            "op": "mount_volumes",
-            "volumes": [
-                {"serial": "data", "mount": "/volumes/data", "writable": False},
-                {"serial": "scratch", "mount": "/models", "writable": True},
-            ],
-        }
-    ]
+    assert machine.attached == ["volume-ro-0", "volume-rw-0"]
+    assert machine.guest.asked == [{"op": "mount_volumes", "volumes": [DATA_DISK, SCRATCH_DISK]}]
 
 
 def test_attached_only_nothing_is_mounted_and_no_mount_is_told(
@@ -101,9 +95,12 @@ def test_attached_only_nothing_is_mounted_and_no_mount_is_told(
     claim = take(DATA, SCRATCH, volumes_attach_only=True)
     assert claim["volumes"] == [{"name": "data"}, {"name": "scratch", "mode": "rw"}]
     machine = node.machine(claim)
-    assert machine.plugged == {0: ("data", True), 1: ("scratch", False)}
+    assert machine.attached == ["volume-ro-0", "volume-rw-0"]
+    until(lambda: machine.guest.asked)
+    disks = [DATA_DISK | {"mount": ""}, SCRATCH_DISK | {"mount": ""}]
+    assert machine.guest.asked == [{"op": "mount_volumes", "volumes": disks}]
     node.release(claim)
-    assert machine.guest.asked == []
+    assert len(machine.guest.asked) == 1, "there is nothing to unmount"
     assert not dirty(node), "a filesystem that was left cleanly keeps its marker"
 
 
@@ -294,8 +291,17 @@ def test_a_writers_marker_stands_while_it_lives_and_goes_with_a_clean_unmount(
     assert dirty(node)
     guest = node.machine(claim).guest
     node.release(claim)
-    assert guest.asked[-1] == {"op": "unmount_volumes", "mounts": ["/volumes/scratch"]}
+    disk = SCRATCH_DISK | {"mount": "/volumes/scratch"}
+    assert guest.asked[-1] == {"op": "unmount_volumes", "volumes": [disk], "end": True}
     assert not dirty(node)
+
+
+def test_what_was_only_read_is_unmounted_too(node: World, take: Callable[..., Any]) -> None:
+    claim = take(DATA, {"name": "scratch"})
+    guest = node.machine(claim).guest
+    node.release(claim)
+    assert guest.asked[-1]["op"] == "unmount_volumes"
+    assert [one["name"] for one in guest.asked[-1]["volumes"]] == ["data", "scratch"]
 
 
 @pytest.mark.parametrize("how", ["no unmount", "dead"])

@@ -154,7 +154,10 @@ class FakeMachine:
     async def attach_disk(self, serial: str, fd: int) -> None:
         raise AssertionError("a bake has no session")
 
-    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+    async def attached_disks(self) -> set[str]:
+        return set()
+
+    async def detach_disk(self, serial: str) -> None:
         raise AssertionError("a bake has no volumes")
 
     async def attach_link(self, fd: int) -> None:

@@ -1,4 +1,4 @@
-"""Catalog volumes in real guests: plugged, mounted, written, recovered after a kill."""
+"""Catalog volumes in real guests: mounted, written, changed while they run, recovered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cocoonsandbox
 import pytest
 
 from tests.conftest import BASE_MEMORY_MIB
@@ -50,7 +51,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def node(images: Path) -> Iterator[Engine]:
-    """An engine with a catalog, and a template whose machines have slots."""
+    """An engine with a catalog, and a template whose machines take volumes."""
     build_template(
         "shelf",
         "debian:bookworm",
@@ -131,6 +132,41 @@ def test_attached_only_a_device_is_found_as_the_description_says(api: Node, imag
     made = claim(api, "scratch-db")
     assert sh(api, made, "cat /volumes/scratch-db/kept") == (0, "kept\n")
     api.release(made)
+
+
+def test_the_public_client_changes_the_volumes_of_a_live_claim(node: Engine, api: Node) -> None:
+    client = cocoonsandbox.Client(node.config["listen"], ROOT, keep_alive=0)
+    with client.new("shelf", size="tiny") as box:
+        view = box.set_volumes(["imagenet", {"name": "d", "mount": "/models"}])
+        assert view["volumes"] == box.get_volumes()["volumes_want"]
+        assert [one["state"] for one in view["states"]] == ["attached"] * 2
+        assert not view["converging"]
+        assert box.read_file("/volumes/imagenet/marker.txt") == b"imagenet\n"
+        assert box.read_file("/models/marker.txt") == b"d\n"
+        serials = "cat /sys/block/*/serial"
+        assert "imagenet" in box.exec("sh", "-c", serials)
+        # A process that is in it keeps it; the rest changes at once.
+        busy = box.spawn("sleep", "1000", cwd="/volumes/imagenet")
+        view = box.patch_volumes(add=["e"], remove=["imagenet", "d"])
+        assert [(one["name"], one["state"]) for one in view["states"]] == [
+            ("e", "attached"),
+            ("imagenet", "detaching"),
+        ]
+        assert view["converging"]
+        assert box.read_file("/volumes/e/marker.txt") == b"e\n"
+        assert ask(api, {"name": "d", "mode": "rw"}).status == 200, "its lock is held still"
+        assert ask(api, {"name": "e", "mode": "rw"}).status == 409
+        node.restart()
+        assert box.get_volumes()["converging"], "a restart forgot what was under way"
+        box.kill(busy)
+        until(lambda: not box.get_volumes()["converging"])
+        assert [one["name"] for one in box.volumes] == ["e"]
+        assert "imagenet" not in box.exec("sh", "-c", serials)
+        with pytest.raises(cocoonsandbox.errors.VolumeError) as caught:
+            box.patch_volumes(add=[{"name": "scratch-db", "mode": "rw"}])
+        assert (caught.value.status, caught.value.response["volumes"]) == (400, box.volumes)
+    for row in api.request("GET", "/v1/sandboxes").json["sandboxes"]:
+        api.release_by_id(row["id"])
 
 
 def test_what_a_writer_wrote_is_read_by_the_next_and_survives_a_killed_engine(

@@ -33,6 +33,7 @@ from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.egress import Egress
 from sandbox_engine.services.environment import Environments
 from sandbox_engine.services.instance_metadata import InstanceMetadata
+from sandbox_engine.services.live_volumes import LiveVolumes
 from sandbox_engine.services.metrics import Metrics
 from sandbox_engine.services.node import Node
 from sandbox_engine.services.pools import Pools
@@ -120,6 +121,8 @@ class NodeDoor:
         )
         self._previews = PreviewServer(previews)
         sandboxes.volumes = volumes
+        self.live_volumes = LiveVolumes(sandboxes=sandboxes, volumes=volumes, audit=self._audit)
+        sandboxes.settle_volumes = self.live_volumes.stop
         claim_calls = ClaimCalls(
             claims=self.claims,
             execs=BufferedExecs(sandboxes=sandboxes, claims=self.claims, audit=self._audit),
@@ -174,7 +177,9 @@ class NodeDoor:
                     environments=environments, claims=self.claims, access=access
                 ).routes(),
                 *MetadataCalls(InstanceMetadata(sandboxes=sandboxes, claims=self.claims)).routes(),
-                *VolumeCalls(volumes).routes(),
+                *VolumeCalls(
+                    volumes=volumes, changes=self.live_volumes, claims=self.claims, access=access
+                ).routes(),
                 *TenantCalls(tenants=self.tenants, claims=self.claims).routes(),
                 *unserved(),
             ]
@@ -198,6 +203,7 @@ class NodeDoor:
 
     async def start(self, listen: str = "", preview_listen: str = "") -> None:
         """Listen where addresses are given, and fill the pools.  Raises `InvalidArgument`."""
+        self.live_volumes.resume(self._sandboxes.all_live())
         if preview_listen:
             await self._previews.start(preview_listen)
         if listen:

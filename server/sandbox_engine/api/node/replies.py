@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sandbox_engine.api.errors import TABLE, known, wire_text
 from sandbox_engine.api.node.reader import BODY_REFUSED, Request
-from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.errors import EngineError, InvalidArgument
 from sandbox_engine.services.relay import Relay
 
 JSON = "application/json"
@@ -90,6 +90,11 @@ def failure(error: BaseException, call: str) -> Response:
     if (status := TABLE[engine_error.code].node) == 401:
         headers += ("WWW-Authenticate: Bearer",)
     return refusal(status, str(engine_error), *headers)
+
+
+def failed_with(error: EngineError, view: dict[str, Any]) -> Response:
+    """A refusal that shows what is there instead."""
+    return reply(view | {"error": wire_text(str(error))}, TABLE[error.code].node)
 
 
 def body_of(request: Request, decoder: msgspec.json.Decoder[_Body]) -> _Body:

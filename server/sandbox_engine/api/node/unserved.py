@@ -5,12 +5,7 @@ from __future__ import annotations
 from sandbox_engine.api.node.replies import Response, refusal
 from sandbox_engine.api.node.routes import Call, Right, Route
 
-_CALLS = (
-    ("GET", "/v1/sandboxes/*/volumes", Right.NODE),
-    ("PUT", "/v1/sandboxes/*/volumes", Right.NODE),
-    ("PATCH", "/v1/sandboxes/*/volumes", Right.NODE),
-    ("GET", "/v1/checkpoints/*/blob", Right.ROOT),
-)
+_CALLS = (("GET", "/v1/checkpoints/*/blob", Right.ROOT),)
 
 
 def unserved() -> list[Route]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxStatus
 from sandbox_engine.model.size import Key, Size
 from sandbox_engine.model.snapshot import Record
+from sandbox_engine.model.volume import Grant
 from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.claims import Claims
 from sandbox_engine.services.pool import Pool
@@ -48,12 +50,16 @@ def granted(created: Created, owner_addr: str) -> Value:
 
 def volumes(sandbox: Sandbox) -> list[Value]:
     """What was granted, in the request's shape: a mode only where it is rw."""
-    granted = () if sandbox.claim is None else sandbox.claim.volumes
+    return volume_list(() if sandbox.claim is None else sandbox.claim.volumes)
+
+
+def volume_list(grants: Sequence[Grant]) -> list[Value]:
+    """Volumes in the request's shape."""
     return [
         {"name": one.name}
         | ({"mount": one.mount} if one.mount else {})
         | ({"mode": one.mode} if one.writable else {})
-        for one in granted
+        for one in grants
     ]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sandbox_engine.ports.vmm import VOLUME_SLOTS, WAITING_DISKS, MachineSpec
+from sandbox_engine.ports.vmm import VOLUME_SERIALS, WAITING_DISKS, MachineSpec
 
 BINARY = "qemu-system-x86_64"
-LAYOUT = "microvm/3"
+LAYOUT = "microvm/4"
 CPU = {"tcg": "Nehalem", "kvm": "host"}
 """Under emulation the oldest model with x86-64-v2: newer ones cost emulated vector code."""
 
@@ -28,6 +28,8 @@ WAITING_DISK_BYTES = 1 << 40
 HUB = 0
 NIC_MAC = "02:00:00:00:00:01"
 """Until the agent gives it another one; every template and clone has it."""
+VOLUME_QUEUE = 64
+"""Requests at once of a volume's disk.  A guest has memory for each of them ready, used or not."""
 CONSOLE_BYTES = 1 << 16
 """The console is a ring in the VMM: a guest that floods it costs this much and no disk."""
 
@@ -56,7 +58,7 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
     words = [
         BINARY,
         "-name", spec.name,
-        "-M", "microvm,rtc=on,memory-backend=ram" + (",pcie=on" if spec.slots else ""),
+        "-M", "microvm,rtc=on,memory-backend=ram",
         "-accel", accel,
         "-cpu", CPU[accel],
         "-m", f"{spec.memory_mib}M",
@@ -66,13 +68,14 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-object", _memory(spec, fds.memory),
         "-kernel", _path(fds.kernel),
         "-initrd", _path(fds.initramfs),
-        "-append", _command_line(spec, tsc_khz),
+        "-append", COMMAND_LINE + (f" tsc_early_khz={tsc_khz}" if tsc_khz else ""),
         "-global", "migration.send-configuration=off",  # device state is saved without it
         *_disks(spec, fds),
         "-device", "virtio-blk-device,drive=root,serial=sandbox-root",
         "-blockdev", f"driver=raw,node-name=agent,read-only=on,{_file(fds.agent_disk)}",
         "-device", "virtio-blk-device,drive=agent,serial=sandbox-agent",
         *(word for serial in WAITING_DISKS for word in waiting_disk(serial)),
+        *(word for serial in _volumes(spec) for word in waiting_disk(serial, VOLUME_QUEUE)),
         *waiting_interface(),
         "-device", "virtio-rng-device",
         "-device", "virtio-serial-device",
@@ -82,33 +85,12 @@ def build(spec: MachineSpec, accel: str, fds: Descriptors, tsc_khz: int = 0) -> 
         "-serial", "chardev:console",
         "-chardev", f"socket,id=monitor,fd={fds.monitor},server=on,wait=off",
         "-mon", "chardev=monitor,mode=control",
-        *(_slots() if spec.slots else ()),
     ]  # fmt: skip
     return [*words, "-incoming", "defer"] if spec.snapshot else [*words, "-S"]
 
 
-def _command_line(spec: MachineSpec, tsc_khz: int) -> str:
-    words = [COMMAND_LINE]
-    if spec.slots:
-        # The firmware that would tell how far buses reach is not there: without `lastbus` a
-        # guest with root ports hangs.
-        words.append("pcie_ports=native pci=lastbus=255")
-    if tsc_khz:
-        words.append(f"tsc_early_khz={tsc_khz}")
-    return " ".join(words)
-
-
-def slot(number: int) -> str:
-    """Name of the port that is a slot for a volume."""
-    return f"slot-{number}"
-
-
-def _slots() -> list[str]:
-    ports = [
-        f"pcie-root-port,id={slot(number)},bus=pcie.0,chassis={number + 1},slot={number + 1}"
-        for number in range(VOLUME_SLOTS)
-    ]
-    return [word for port in ports for word in ("-device", port)]
+def _volumes(spec: MachineSpec) -> tuple[str, ...]:
+    return VOLUME_SERIALS if spec.volume_disks else ()
 
 
 def _memory(spec: MachineSpec, fd: str) -> str:
@@ -134,16 +116,17 @@ def _disks(spec: MachineSpec, fds: Descriptors) -> list[str]:
     return [word for node in nodes for word in ("-blockdev", node)]
 
 
-def waiting_disk(serial: str) -> list[str]:
+def waiting_disk(serial: str, queue: int = 0) -> list[str]:
     """A disk that waits for a file (`attach_disk`), with nothing behind it yet."""
-    nothing = f"node-name={serial}-nothing,read-zeroes=on,size={WAITING_DISK_BYTES}"
-    node = f"node-name={serial},discard=unmap,file={serial}-nothing"
+    access = ",read-only=on" if is_read_only(serial) else ",discard=unmap"
+    nothing = f"node-name={nothing_behind(serial)},read-zeroes=on,size={WAITING_DISK_BYTES}"
+    node = f"node-name={serial},file={nothing_behind(serial)}{access}"
     # A host whose disk is full is an error in the guest, not a guest that stands still.
     disk = f"drive={serial},serial={serial},werror=report,rerror=report"
     return [
-        "-blockdev", f"driver=null-co,{nothing}",
+        "-blockdev", f"driver=null-co,{nothing}" + access.replace(",discard=unmap", ""),
         "-blockdev", f"driver=raw,{node}",
-        "-device", f"virtio-blk-device,{disk}",
+        "-device", f"virtio-blk-device,{disk}" + (f",queue-size={queue}" if queue else ""),
     ]  # fmt: skip
 
 
@@ -155,6 +138,16 @@ def waiting_interface() -> list[str]:
     """
     device = f"virtio-net-device,netdev=nic,mac={NIC_MAC},guest_announce=off"
     return ["-netdev", f"hubport,id=nic,hubid={HUB}", "-device", device]
+
+
+def is_read_only(serial: str) -> bool:
+    """Whether a waiting disk can only be read."""
+    return serial.startswith("volume-ro-")
+
+
+def nothing_behind(serial: str) -> str:
+    """The node that stands in for the image of a waiting disk."""
+    return f"{serial}-nothing"
 
 
 def _root(spec: MachineSpec, fds: Descriptors, under: str) -> str:

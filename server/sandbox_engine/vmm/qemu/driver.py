@@ -24,14 +24,14 @@ from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Plat
 from sandbox_engine.vmm import pages, tsc
 from sandbox_engine.vmm.cgroup import Cgroups
 from sandbox_engine.vmm.process import Launcher, LaunchRequest, Process
-from sandbox_engine.vmm.qemu import argv
+from sandbox_engine.vmm.qemu import argv, disks
+from sandbox_engine.vmm.qemu.disks import FDSET
 from sandbox_engine.vmm.qemu.monitor import Monitor
 
 MONITOR_SOCKET = "monitor.sock"
 CHANNEL_SOCKET = "channel.sock"
 LOG = "vmm.log"
 STATE = "devices.state"
-FDSET = "/dev/fdset/"
 STARTUP_TIMEOUT_S = 20.0
 """From process start to its monitor's greeting; 50 ms is usual, a loaded host needs more."""
 LOAD_TIMEOUT_S = 60.0
@@ -123,26 +123,15 @@ class QemuMachine:
 
     async def attach_disk(self, serial: str, fd: int) -> None:
         """See `ports.vmm.Machine`."""
-        handed = (await self._run("add-fd", handing=fd))["fdset-id"]
-        file: dict[str, Any] = {"driver": "file", "node-name": f"{serial}-file"}
-        common: dict[str, Any] = {"discard": "unmap"}
-        await self._run("blockdev-add", **file, **common, filename=f"{FDSET}{handed}")
-        disk = {"driver": "raw", "node-name": serial, "file": file["node-name"], **common}
-        await self._run("blockdev-reopen", options=[disk])
+        await disks.attach(self._session, serial, fd)
 
-    async def plug_disk(self, slot: int, serial: str, fd: int, *, read_only: bool) -> None:
+    async def attached_disks(self) -> set[str]:
         """See `ports.vmm.Machine`."""
-        handed = (await self._run("add-fd", handing=fd))["fdset-id"]
-        node = f"{argv.slot(slot)}-disk"
-        access: dict[str, Any] = {"read-only": read_only}
-        file = {"driver": "file", "filename": f"{FDSET}{handed}", **access}
-        disk: dict[str, Any] = {"driver": "raw", "node-name": node, "file": file, **access}
-        await self._run("blockdev-add", **disk)
-        # A host whose disk is full is an error in the guest, not a guest that stands still.
-        await self._run(
-            "device_add", driver="virtio-blk-pci", id=node, drive=node, bus=argv.slot(slot),
-            serial=serial, werror="report", rerror="report",
-        )  # fmt: skip
+        return await disks.attached(self._session)
+
+    async def detach_disk(self, serial: str) -> None:
+        """See `ports.vmm.Machine`."""
+        await disks.detach(self._session, serial)
 
     async def attach_link(self, fd: int) -> None:
         """See `ports.vmm.Machine`."""
@@ -207,16 +196,18 @@ class QemuMachine:
         status = await self._run("query-status")
         return status["status"] in ("running", "paused")
 
-    async def _run(self, command: str, *, handing: int | None = None, **arguments: Any) -> Any:
+    @property
+    def _session(self) -> Monitor:
         if self._monitor is None:
             raise VmmError("the VMM is gone")
-        return await self._monitor.execute(command, handing=handing, **arguments)
+        return self._monitor
+
+    async def _run(self, command: str, *, handing: int | None = None, **arguments: Any) -> Any:
+        return await self._session.execute(command, handing=handing, **arguments)
 
     def _expect_migration(self) -> asyncio.Future[str]:
-        if self._monitor is None:
-            raise VmmError("the VMM is gone")
         self._migration = asyncio.get_running_loop().create_future()
-        self._monitor.fail_when_lost(self._migration)
+        self._session.fail_when_lost(self._migration)
         return self._migration
 
     async def _loaded(self, done: asyncio.Future[str]) -> None:

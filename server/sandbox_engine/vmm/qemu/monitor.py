@@ -60,24 +60,35 @@ class Monitor:
 
     async def execute(self, command: str, *, handing: int | None = None, **arguments: Any) -> Any:
         """Run one command; a descriptor travels with it.  Raises `VmmError` with QEMU's words."""
+        return await self.send(command, handing, arguments)
+
+    def send(
+        self, command: str, handing: int | None, arguments: dict[str, Any]
+    ) -> asyncio.Future[Any]:
+        """Send one command now, after those sent before; its result, as `execute` tells it.
+
+        QEMU reads the next command when it is done with one, so each has its own descriptor.
+        """
         if self._closed:
             raise VmmError("the VMM is gone")
         number = next(self._ids)
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting[number] = future
-        message = {"execute": command, "arguments": arguments, "id": number}
-        data = json.dumps(message).encode() + b"\n"
+        message: dict[str, Any] = {"execute": command, "id": number}
+        if arguments:
+            message["arguments"] = arguments
+        # QEMU reads byte by byte: no space that is not needed.
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
-            # A command is smaller than an empty socket buffer, and each waits for its reply.
+            # Commands are few and smaller than an empty socket buffer.
             if handing is None:
                 self._link.send(data)
             else:
                 socket.send_fds(self._link, [data], [handing])
-            return await future
         except OSError as error:
             raise VmmError(f"{command}: the VMM is gone ({error})") from error
-        finally:
-            self._waiting.pop(number, None)
+        self._waiting[number] = future
+        future.add_done_callback(lambda _: self._waiting.pop(number, None))
+        return future
 
     def fail_when_lost(self, future: asyncio.Future[Any]) -> None:
         """Give `future`, awaiting an event, the error of a lost session."""
