@@ -42,6 +42,7 @@ def rows() -> list[Row]:
             client = plane.client("one")
             session = client.open()
             found += [_cpu(plane, client, session), _first_byte(made, client, session)]
+            found.append(_tokens_over_http(client))
         return [*found, _tokens()]
 
 
@@ -141,6 +142,31 @@ def _events(client: Client, session: str) -> float:
     reply.read()
     connection.close()
     return took
+
+
+def _tokens_over_http(client: Client) -> Row:
+    """Whether the time of an answer tells a token that is known from one that is not.
+
+    Asked for a session that nobody has: one caller is told 404 and the other 401.
+    """
+    tokens = (client.token, new_token("x")[0])
+    connections = {token: Client(client.address, token).connection() for token in tokens}
+    taken: dict[str, list[float]] = {token: [] for token in tokens}
+    path = f"/v1/sessions/ses_{'0' * 24}"
+    for number in range(2 * (TRIES + 100)):
+        token = tokens[number % 2]
+        began = time.perf_counter()
+        connections[token].request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        reply = connections[token].getresponse()
+        reply.read()
+        if number >= 200:
+            taken[token].append(time.perf_counter() - began)
+        assert reply.status == (404, 401)[number % 2]
+    for connection in connections.values():
+        connection.close()
+    medians = sorted(statistics.median(taken[token]) for token in tokens)
+    return timed("an answer over HTTP, the slower of a right and a wrong token", medians[1],
+                 "the faster", medians[0], 1.05)  # fmt: skip
 
 
 def _tokens() -> Row:

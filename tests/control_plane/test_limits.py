@@ -206,6 +206,45 @@ async def test_bursts_get_documented_answers_only(tmp_path: Path) -> None:
         assert len(world.services.sandboxes._live) <= 8
 
 
+async def test_64_run_on_128_connections_and_the_65th_takes_an_idle_one_s_place(
+    tmp_path: Path,
+) -> None:
+    async with Plane(tmp_path, max_running=64, max_connections=128) as world:
+        sessions = [f"{number:02}" for number in range(64)]
+
+        async def opened(key: str) -> str:
+            return await world.open(token="crowd", key=key)
+
+        paths = await asyncio.gather(*(opened(key) for key in sessions))
+        assert len(world.services.sandboxes._live) == 64
+        held = {path: world.guest(path).steps.hold("exec") for path in paths}
+        headers = {"Authorization": "Bearer crowd"}
+
+        async def run(path: str) -> tuple[int, str]:
+            body = {"argv": ["true"]}
+            async with world.http.post(f"{path}/exec", json=body, headers=headers) as reply:
+                return reply.status, reply.headers.get("Retry-After", "")
+
+        commands = [begin(run(path)) for path in paths]
+        await asyncio.gather(*(hold.arrived() for hold in held.values()))
+        # Every VM is at work: nobody is evicted for one more session.
+        burst = [world.call("POST", "/v1/sessions", {"key": f"more-{n}"}) for n in range(16)]
+        for answer in await asyncio.gather(*burst):
+            assert (answer.status, code(answer)) == (429, "too_many_running"), answer
+        for hold in held.values():
+            hold.release()
+        assert set(await asyncio.gather(*commands)) == {(200, "")}
+        await world.open(key="one more")
+        states = [await world_state(world, path) for path in paths]
+        assert (states.count("ready"), states.count("idle")) == (63, 1)
+        assert len(world.services.sandboxes._live) == 64
+
+
+async def world_state(world: Plane, path: str) -> str:
+    """As its owner sees it."""
+    return str((await world.call("GET", path, token="crowd")).json["state"])
+
+
 async def test_connections_beyond_the_limit_are_refused_under_load(tmp_path: Path) -> None:
     async with Plane(tmp_path, max_connections=128) as world:
         session = await world.open()

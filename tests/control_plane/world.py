@@ -35,7 +35,8 @@ from tests.support.node import Answer
 
 _T = TypeVar("_T")
 LIMITED = Principal(name="limited", max_sessions=2, templates=frozenset({"base"}))
-PRINCIPALS = [Principal(name="one"), Principal(name="two"), LIMITED]
+CROWD = Principal(name="crowd", max_sessions=1000)
+PRINCIPALS = [Principal(name="one"), Principal(name="two"), LIMITED, CROWD]
 
 
 class Monotonic:

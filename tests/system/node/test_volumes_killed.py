@@ -124,7 +124,9 @@ def test_a_claim_that_was_never_told_of_is_not_there(world: World, where: str) -
 
 def test_a_claim_on_record_is_adopted_with_its_volume(world: World) -> None:
     world.die("sandbox_put 1 after", lambda: world.ask(WRITER))
-    (row,) = world.rows()
+    rows = world.rows()
+    assert len(rows) == 1, world.engine.tail()
+    (row,) = rows
     assert row["volumes"] == [WRITER | {"mount": "/volumes/kept"}]
     assert world.marker.exists()
     for wish in (READER, WRITER):
