@@ -3,7 +3,8 @@
 A sandbox is in one state at a time, and each event ends the span of one and begins the
 next: `running` is billed as compute, `hibernated` and `archived` as two kinds of storage,
 `down` (its VMM is gone) as nothing.  The sums are those of the rules, which subtract the
-inner spans from the outer one.
+inner spans from the outer one.  A span that nothing ended, as after a crash, goes up to the
+claim's deadline as the last event told it, and no further than the fold's own moment.
 """
 
 from __future__ import annotations
@@ -48,12 +49,16 @@ class Bill:
     """It had not ended when the journal did: its last span was cut off."""
     state: str = ""
     since: float = 0.0
+    deadline: float | None = None
+    """As the journal last told it."""
 
-    def add(self, event: str, at: float) -> None:
+    def add(self, event: str, at: float, deadline: float | None = None) -> None:
         """Take one event."""
         after = _NEXT.get(event)
         if after is None:
             return
+        if deadline is not None:
+            self.deadline = deadline
         if self.state:
             self.seconds[self.state] += max(0.0, at - self.since)
         self.state, self.since = after, at
@@ -62,6 +67,8 @@ class Bill:
         """Cut off what has not ended."""
         if self.state:
             self.open = True
+            if self.deadline is not None:
+                until = min(until, self.deadline)
             self.seconds[self.state] += max(0.0, until - self.since)
             self.state = ""
 
@@ -90,7 +97,8 @@ def fold(lines: Iterable[str], until: float) -> list[Bill]:
             continue
         try:
             event = json.loads(line)
-            at = datetime.fromisoformat(event["t"]).timestamp()
+            at = _moment(event["t"])
+            deadline = _moment(event["deadline"]) if event.get("deadline") else None
             bill = bills.setdefault(event["id"], Bill(id=event["id"]))
             name = event["ev"]
         except (ValueError, KeyError, TypeError) as error:
@@ -100,10 +108,14 @@ def fold(lines: Iterable[str], until: float) -> list[Bill]:
             bill.tenant, bill.key = event.get("tenant", ""), event.get("key", "")
             bill.volumes = event.get("volumes", [])
             bill.volumes_rw = event.get("volumes_rw", [])
-        bill.add(name, at)
+        bill.add(name, at, deadline)
     for bill in bills.values():
         bill.close(until)
     return list(bills.values())
+
+
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def by_tenant(bills: Iterable[Bill]) -> list[Bill]:

@@ -81,6 +81,42 @@ def test_what_has_not_ended_is_cut_off() -> None:
     assert (bill.seconds["running"], bill.seconds["hibernated"], bill.open) == (10, 5, True)
 
 
+def ends(at: float) -> dict[str, str]:
+    return {"deadline": datetime.fromtimestamp(START + at, UTC).isoformat()}
+
+
+@pytest.mark.parametrize(
+    ("lines", "until", "running", "hibernated"),
+    [
+        pytest.param([line(0, "claim", **ends(300))], 1000, 300, 0, id="a crash"),
+        pytest.param([line(0, "claim", **ends(300))], 200, 200, 0, id="it may live still"),
+        pytest.param([line(0, "claim", **ends(300))], 300, 300, 0, id="at its deadline"),
+        pytest.param(
+            [line(0, "claim", **ends(300)), line(10, "hibernate", **ends(300))], 999, 10, 290,
+            id="asleep",
+        ),
+        pytest.param(
+            [line(0, "claim", **ends(300)), line(290, "hibernate", **ends(300)),
+             line(295, "wake", **ends(900))], 5000, 895, 5, id="a lease that was renewed",
+        ),
+        pytest.param(
+            [line(0, "claim", **ends(300)), line(400, "release")], 5000, 400, 0,
+            id="an end that is told wins",
+        ),
+        pytest.param(
+            [line(0, "claim", **ends(300)), line(400, "hibernate")], 5000, 400, 0,
+            id="a deadline that has passed adds nothing",
+        ),
+    ],
+)  # fmt: skip
+def test_an_interval_that_a_crash_left_open_goes_up_to_the_deadline(
+    lines: list[str], until: int, running: int, hibernated: int
+) -> None:
+    (bill,) = fold(lines, until=START + until)
+    assert (bill.seconds["running"], bill.seconds["hibernated"]) == (running, hibernated)
+    assert bill.open == ("release" not in lines[-1])
+
+
 def test_tenants_have_sums() -> None:
     lines = [
         line(0, "claim", "a", tenant="acme"),

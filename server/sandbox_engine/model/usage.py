@@ -32,6 +32,12 @@ class Event(enum.Enum):
     VMM_FAILED = "vmm_failed"
 
 
+_OPENING = (
+    Event.CLAIM, Event.HIBERNATE, Event.WAKE, Event.ARCHIVE, Event.UNARCHIVE, Event.VMM_RESTART,
+)  # fmt: skip
+"""Events that begin an interval."""
+
+
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
@@ -48,6 +54,10 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     secret: str = ""
     """Names of injected values, joined by commas."""
     upstream: str = ""
+    deadline: str = ""
+    """When its lease ends, or what is archived is deleted, as that stood then: where an interval
+    that a crash left open is to be cut off.
+    """
 
 
 def timestamp(at: float) -> str:
@@ -81,6 +91,9 @@ def usage_line(
         children=children,
         volumes=tuple(grant.name for grant in volumes),
         volumes_rw=tuple(grant.name for grant in volumes if grant.writable),
+        deadline=timestamp(sandbox.deadline)
+        if event in _OPENING and sandbox.deadline is not None
+        else "",
     )
     return msgspec.json.encode(entry)
 

@@ -130,6 +130,45 @@ def test_claims_of_a_removed_tenant_only_run_out(make_node: Callable[..., World]
     until(lambda: node.journal_state(box["id"]) == "gone")
 
 
+def test_a_removed_tenant_s_claims_are_not_archived_for_being_idle_and_no_use_wakes_one(
+    make_node: Callable[..., World],
+) -> None:
+    node = make_node(
+        idle_hibernate_seconds=10, archive_after_seconds=50, archive_delete_after_seconds=0
+    )
+    assert node.request("PUT", "/v1/tenants/acme", {"token": "acme-token"}).status == 204
+    body = {"template": "base", "size": "tiny", "ttl_seconds": 3600}
+
+    def sleeping() -> Any:
+        box = node.request("POST", "/v1/claim", body, token="acme-token").json
+        node.clock.at += 10
+        node.look_at_idlers()
+        until(lambda: row(node, box)["hibernated"])
+        return box
+
+    kept = sleeping()
+    node.clock.at += 40
+    node.look_at_idlers()
+    until(lambda: row(node, kept).get("archived"))
+    asleep = sleeping()
+    assert node.request("DELETE", "/v1/tenants/acme").status == 204
+    for _ in range(3):
+        node.clock.at += 50
+        node.look_at_idlers()
+        node.settle()
+    assert row(node, asleep)["hibernated"], "it was archived"
+    use = {"argv": ["echo", "on"]}
+    for box, status in ((kept, 403), (asleep, 200)):  # what only sleeps is woken as ever
+        path = f"/v1/sandboxes/{box['id']}"
+        answer = node.request("POST", f"{path}/exec", use, token=box["token"])
+        assert answer.status == status, answer
+        assert node.request("POST", f"{path}/wake", token=box["token"]).status in (status, 204)
+    assert row(node, kept)["archived"]
+    assert "unarchive" not in told(node)
+    node.release(kept)
+    node.release(asleep)
+
+
 def test_a_failed_claim_s_lease_ends_it(make_node: Callable[..., World]) -> None:
     node = make_node()
     box = node.claim(on_expire="archive")
