@@ -137,6 +137,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the broker listens for guests with a network interface; 0 gives no guest one."""
     broker_uid: Annotated[int, Meta(ge=0, le=4_294_967_294)] = 0
     """The broker's user, who alone (and root) may open `broker_socket`."""
+    egress_ca: str = ""
+    """Certificates (PEM) of the roots that sign for destinations the broker looks into: guests
+    that have any trust them."""
     egress_classes: dict[str, Policy] = {}
     """Policies that tenants name by `egress_class`."""
     workspace_mib: Annotated[int, Meta(ge=16, le=1 << 20)] = 2048

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import structlog
+from cryptography import x509
 
 from sandbox_engine.api.frames.server import FrameServer
 from sandbox_engine.api.node.door import NodeDoor
@@ -198,7 +199,7 @@ class _Parts:
             path = Path(config.broker_socket)
             self.broker = BrokerServer(self.egress, path, config.broker_uid)
             self.sandboxes.network = GuestNetwork(
-                self.egress, mint, self.factory, config.broker_port
+                self.egress, mint, self.factory, config.broker_port, _roots(config.egress_ca)
             )
             self.factory.on_opened = self.doors.accept
         self.links: KernelLinks | None = None
@@ -316,6 +317,18 @@ class _lock:  # noqa: N801 - used as a context manager, like the functions of co
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+def _roots(path: str) -> str:
+    """Certificates, as they are.  Raises `InvalidArgument`."""
+    if not path:
+        return ""
+    try:
+        data = Path(path).read_bytes()
+        x509.load_pem_x509_certificates(data)
+    except (OSError, ValueError) as error:
+        raise InvalidArgument("egress_ca", f"{path}: {error}") from error
+    return data.decode(errors="replace")
 
 
 def _reload(node: NodeDoor) -> None:

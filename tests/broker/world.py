@@ -139,6 +139,22 @@ def make_ca(folder: Path, names: tuple[str, ...] = NAMES) -> tuple[Path, Path]:
     return folder / "upstream-root.crt", folder / "upstream.pem"
 
 
+def make_authority(folder: Path) -> dict[str, str]:
+    """A root in `folder`/ca and a node's intermediate; the settings of a broker that has it."""
+    node = folder / "node"
+    for words in (
+        ["init", "--dir", str(folder / "ca")],
+        [
+            *("issue-intermediate", "--dir", str(folder / "ca")),
+            *("--name", "node-1", "--out", str(node)),
+        ],
+    ):
+        subprocess.run([sys.executable, "-m", "sandbox_cli", "ca", *words], check=True)
+    if os.geteuid() == 0:
+        os.chown(node / "intermediate.key", pwd.getpwnam("nobody").pw_uid, -1)
+    return {"CA_CERT": str(node / "intermediate.crt"), "CA_KEY": str(node / "intermediate.key")}
+
+
 class Broker:
     """The process, and its clients' ways in."""
 
@@ -290,23 +306,9 @@ class World:
         )
         self.trust = self.folder / "ca" / "root.crt"
         if intercepting:
-            settings |= self._make_authority()
+            settings |= make_authority(self.folder)
         self.broker = Broker(self.folder, self.root, **settings)
         self.engine.wait_for(lambda engine: engine._watchers)
-
-    def _make_authority(self) -> dict[str, str]:
-        node = self.folder / "node"
-        for words in (
-            ["init", "--dir", str(self.folder / "ca")],
-            [
-                *("issue-intermediate", "--dir", str(self.folder / "ca")),
-                *("--name", "node-1", "--out", str(node)),
-            ],
-        ):
-            subprocess.run([sys.executable, "-m", "sandbox_cli", "ca", *words], check=True)
-        if os.geteuid() == 0:
-            os.chown(node / "intermediate.key", pwd.getpwnam("nobody").pw_uid, -1)
-        return {"CA_CERT": str(node / "intermediate.crt"), "CA_KEY": str(node / "intermediate.key")}
 
     def write_credentials(self, text: str, mode: int = 0o600) -> None:
         path = self.folder / "credentials.conf"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.broker.upstream import Upstream
-from tests.broker.world import NAMES, Broker, make_ca
+from tests.broker.world import NAMES, Broker, make_authority, make_ca
 from tests.egress.nodes import Node
 from tests.support.engine import engine
 from tests.support.namespaces import ip, namespace, prefix, within
@@ -23,6 +23,7 @@ PORT = 8080
 NODE, WORLD = "198.51.100.1", "198.51.100.2"
 """Both ends of the node's one cable."""
 SECRET = "credential-of-api-77ac01"
+CREDENTIALS = f"api.example = Bearer {SECRET}\n"
 LISTEN = "127.0.0.1:7777"
 """Of the node API, in the node's namespace."""
 
@@ -51,7 +52,9 @@ class Locked:
 
 
 @contextmanager
-def locked(**config: Any) -> Iterator[Locked]:
+def locked(
+    *, intercepting: bool = False, credentials: str = CREDENTIALS, **config: Any
+) -> Iterator[Locked]:
     """All of it; nothing is left at the end."""
     nobody = pwd.getpwnam("nobody")
     with ExitStack() as stack:
@@ -61,10 +64,10 @@ def locked(**config: Any) -> Iterator[Locked]:
         folder.chmod(0o755)
         ns, world = _cable(stack)
         root, pem = make_ca(folder)
-        credentials = folder / "credentials.conf"
-        credentials.write_text(f"api.example = Bearer {SECRET}\n")
-        credentials.chmod(0o600)
-        os.chown(credentials, nobody.pw_uid, nobody.pw_gid)
+        held = folder / "credentials.conf"
+        held.write_text(credentials)
+        held.chmod(0o600)
+        os.chown(held, nobody.pw_uid, nobody.pw_gid)
         upstream = within(world, lambda: Upstream(pem, WORLD, 443))
         stack.callback(upstream.close)
         settings: dict[str, Any] = {
@@ -74,6 +77,10 @@ def locked(**config: Any) -> Iterator[Locked]:
             "broker_port": PORT,
             "allowed_services": ["api.example", "index.example", "in.example"],
         }
+        authority: dict[str, str] = {}
+        if intercepting:
+            authority = make_authority(folder)
+            settings["egress_ca"] = str(folder / "ca" / "root.crt")
         made = stack.enter_context(engine(prefix=prefix(ns), **settings | config))
         broker = Broker(
             folder,
@@ -82,6 +89,7 @@ def locked(**config: Any) -> Iterator[Locked]:
             LISTEN=f"0.0.0.0:{PORT}",
             RESOLVE=",".join(f"{name}={WORLD}" for name in NAMES),
             INTERNAL_ALLOW="198.51.100.0/24",
+            **authority,
         )
         stack.callback(broker.close)
         yield Locked(ns, world, Node(made, folder / "engine.sock"), broker, upstream, folder)

@@ -15,6 +15,7 @@ from sandbox_guest.identity import set_clock
 from sandbox_guest.interface import set_interface
 from sandbox_guest.metadata import MAX_DOCUMENT
 from sandbox_guest.stream import Stream
+from sandbox_guest.trust import set_trust
 from sandbox_guest.variables import LANES
 
 DONE: Control = {"type": "done"}
@@ -57,8 +58,8 @@ def clock(_agent: Agent, _stream: Stream, request: Control) -> Control:
 def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
     """Replace what is named: `env`, the sandbox's own variables, `lane`, its network, `doors`,
     the names of those to the host's proxy that are open, `interface`, its network card:
-    `{"address", "mask", "mac"}`, or `{}` for none, and `workspace`, the volume there:
-    `{"serial"}` of its disk, or `{}` for none.
+    `{"address", "mask", "mac"}`, or `{}` for none, `trust`, certificates of roots besides the
+    system's, and `workspace`, the volume there: `{"serial"}` of its disk, or `{}` for none.
     """
     variables = fields.variables(request, "env")
     if variables is not None:
@@ -74,6 +75,9 @@ def configure(agent: Agent, _stream: Stream, request: Control) -> Control:
     interface = fields.optional(request, "interface", dict)
     if interface is not None:
         _set_interface(agent, interface)
+    trust = fields.text(request, "trust")
+    if trust is not None:
+        set_trust(agent.places, trust)
     workspace = fields.optional(request, "workspace", dict)
     if workspace is not None:
         _set_volume(agent, fields.text(workspace, "serial"))

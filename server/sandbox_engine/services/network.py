@@ -16,14 +16,26 @@ from sandbox_engine.services.vms import Vm, VmFactory
 DOOR = "127.0.0.1:3128"
 """The HTTP proxy in a guest (`sandbox_guest.doors`)."""
 NO_PROXY = "127.0.0.1,localhost"
+BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+TRUST = {
+    **dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), BUNDLE),
+    "GIT_SSL_CAINFO": BUNDLE,
+    "NODE_EXTRA_CA_CERTS": "/run/sandbox/egress-ca.crt",
+}
+"""For tools that do not look into the system's bundle by themselves."""
 
 
 class GuestNetwork:
     """By the channel in every lane, and in the egress lane by an interface too."""
 
-    def __init__(self, egress: Egress, mint: TokenMint, factory: VmFactory, port: int) -> None:
-        """`port` is the broker's for guests with an interface; 0 where there are none."""
-        self._egress, self._mint = egress, mint
+    def __init__(
+        self, egress: Egress, mint: TokenMint, factory: VmFactory, port: int, trust: str = ""
+    ) -> None:
+        """`port` is the broker's for guests with an interface; 0 where there are none.
+
+        `trust` are the roots (PEM) that sign for destinations the broker looks into.
+        """
+        self._egress, self._mint, self._trust = egress, mint, trust
         self._factory, self._port = factory, port
 
     def check(self, spec: SandboxSpec) -> None:
@@ -57,12 +69,20 @@ class GuestNetwork:
         }
         if given := self.given(sandbox):
             message["env"] = given | sandbox.spec.env
+        if saved or self._trusts(sandbox):
+            message["trust"] = self._trust if self._trusts(sandbox) else ""
         vm.channel.notify(message)
+
+    def _trusts(self, sandbox: Sandbox) -> bool:
+        return bool(self._trust and self._egress.intercepted(sandbox))
 
     def given(self, sandbox: Sandbox) -> dict[str, str]:
         """See `services.lanes.Network`."""
         if not self._egress.doors(sandbox):
             return {}
+        return self._way(sandbox) | (TRUST if self._trusts(sandbox) else {})
+
+    def _way(self, sandbox: Sandbox) -> dict[str, str]:
         token = self._mint.session_token(sandbox.id)
         if not sandbox.address:
             own = {"SANDBOX_BROKER": DOOR, "SANDBOX_SESSION_TOKEN": token}
