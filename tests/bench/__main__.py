@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import uvloop
 
-from tests.bench import clones, control_plane, doors, node, rest, states
+from tests.bench import clones, control_plane, doors, node, rest, states, tiers
 from tests.bench.c_inspect import figures as c_inspect
 from tests.bench.measure import Row, host_facts, table
 from tests.support.engine import ROOT, build_template
@@ -26,13 +26,13 @@ def main() -> None:
         vcpus=1,
         disk_mib=1024,
     )
-    rows, (ping_s, channel_bytes_s) = uvloop.run(_clones())
+    rows, channel_bytes_s = uvloop.run(_clones())
     rows += doors.rows()
     rows += c_inspect.rows()
     rows += control_plane.rows()
-    rows += node.rows(ping_s, channel_bytes_s)
+    rows += node.rows(channel_bytes_s)
     rows += rest.rows()
-    text = f"{host_facts()}\n\n{table(rows)}\n"
+    text = f"{host_facts()}\n\n{table(rows)}\n\n{tiers.section()}\n"
     print(text)
     results = ROOT / "results" / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.md"
     results.parent.mkdir(exist_ok=True)
@@ -42,7 +42,7 @@ def main() -> None:
         readme.write_text(MARKS.sub(lambda m: f"{m[1]}{text}{m[2]}", readme.read_text()))
 
 
-async def _clones() -> tuple[list[Row], tuple[float, float]]:
+async def _clones() -> tuple[list[Row], float]:
     async with clones.bench() as parts:
         rows = [
             *await clones.clone_rows(parts),
@@ -50,7 +50,7 @@ async def _clones() -> tuple[list[Row], tuple[float, float]]:
             await clones.burst_row(parts),
             *await states.rows(parts),
         ]
-        return rows, await clones.channel_facts(parts)
+        return rows, await clones.channel_rate(parts)
 
 
 if __name__ == "__main__":

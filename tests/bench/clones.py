@@ -7,7 +7,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -140,12 +140,27 @@ async def exec_rows(parts: Bench) -> list[Row]:
     ]
 
 
-async def channel_facts(parts: Bench, size_mib: int = 128) -> tuple[float, float]:
-    """Seconds of a ping, and bytes a second that a file is read with, on the bare channel."""
+async def beside_pings(other: Callable[[], float]) -> tuple[float, float]:
+    """Seconds of a ping on a bare channel and of `other`, taken in turn."""
+
+    async def theirs() -> float:
+        return await asyncio.to_thread(other)
+
+    async with bench() as parts:
+        vm = await parts.factory.prepare(parts.template)
+        await parts.factory.bring_up(vm)
+        try:
+            ping, measured = await in_turn(61, lambda: _ping(vm), theirs)
+        finally:
+            await parts.factory.destroy(vm)
+    return ping, measured
+
+
+async def channel_rate(parts: Bench, size_mib: int = 128) -> float:
+    """Bytes a second that a file is read with on the bare channel."""
     vm = await parts.factory.prepare(parts.template)
     await parts.factory.bring_up(vm)
     try:
-        (ping,) = await in_turn(31, lambda: _ping(vm))
         path = "/workspace/big"
         await output(vm, ["/bin/sh", "-c", f"head -c {size_mib}M /dev/zero > {path}"])
         started = time.perf_counter()
@@ -155,7 +170,7 @@ async def channel_facts(parts: Bench, size_mib: int = 128) -> tuple[float, float
         size = 0
         while (message := await stream.receive()) is not None:
             size += len(message[1]) if message[0] != 1 else 0
-        return ping, size / (time.perf_counter() - started)
+        return size / (time.perf_counter() - started)
     finally:
         await parts.factory.destroy(vm)
 

@@ -9,9 +9,13 @@ import socket
 import statistics
 import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
+from tests.bench import clones
 from tests.bench.measure import Row, show, timed
 from tests.support.engine import Engine, engine
 from tests.support.wait import until
@@ -19,39 +23,46 @@ from tests.support.wait import until
 HOST, PORT = "127.0.0.1", 7795
 TOKEN = "bench-token"
 WARM = 2
+BURST_POOL = 4
 ROUNDS = 15
 PULL_MIB = 128
 IDLE_RELAYS = 200
 
 
-def rows(ping_s: float, channel_bytes_s: float) -> list[Row]:
-    """Everything, on one engine; the floors of the channel are measured by the caller."""
-    with engine(
-        listen=f"{HOST}:{PORT}",
-        api_token=TOKEN,
-        pools=[{"template": "base", "size": "bench", "warm": WARM, "waiting": 1}],
-        sizes={"bench": {"cpus": 1, "memory_mib": 256}},
-    ) as made:
-        node = Node(made)
+def rows(channel_bytes_s: float) -> list[Row]:
+    """Everything; the floor of the channel's throughput is measured by the caller."""
+    with _engine(WARM) as made:
+        node = Node(made, WARM)
         until(node.full)
         found = [node.claim_row()]
         claim = node.claim()
         found += [
-            node.stat_row(claim, ping_s),
+            node.stat_row(claim),
             node.idle_row(claim),  # before the pull, whose freed memory would hide it
             *node.pull_rows(claim, channel_bytes_s),
         ]
         node.release(claim)
+    with _engine(BURST_POOL) as made:
+        node = Node(made, BURST_POOL)
         until(node.full)
         found.append(node.burst_row())
     return found
 
 
+def _engine(warm: int) -> AbstractContextManager[Engine]:
+    return engine(
+        listen=f"{HOST}:{PORT}",
+        api_token=TOKEN,
+        pools=[{"template": "base", "size": "bench", "warm": warm, "waiting": 1}],
+        sizes={"bench": {"cpus": 1, "memory_mib": 256}},
+    )
+
+
 class Node:
     """A client of one node, in as little code as a fair measure needs."""
 
-    def __init__(self, made: Engine) -> None:
-        self._made = made
+    def __init__(self, made: Engine, warm: int) -> None:
+        self._made, self._warm = made, warm
         self._http = http.client.HTTPConnection(HOST, PORT)
 
     def request(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Any:
@@ -76,7 +87,7 @@ class Node:
     def full(self) -> bool:
         """The pool is full and quiet."""
         _, info, _ = self.request("GET", "/v1/info")
-        return all(pool["warm"] >= WARM and not pool["refilling"] for pool in info["pools"])
+        return all(pool["warm"] >= self._warm and not pool["refilling"] for pool in info["pools"])
 
     def claim_row(self) -> Row:
         """A warm claim against a POST that does nothing, after the same pause."""
@@ -110,16 +121,18 @@ class Node:
         assert head.startswith(b"HTTP/1.1 101"), head
         return link
 
-    def stat_row(self, claim: dict[str, Any], ping_s: float) -> Row:
-        """`fs_stat` on a kept relay."""
-        times = []
+    def stat_row(self, claim: dict[str, Any]) -> Row:
+        """`fs_stat` on a kept relay, in turn with pings of a like VM's agent."""
         with self.relay(claim) as link, link.makefile("rb") as lines:
-            for _ in range(60):
+
+            def stat() -> float:
                 started = time.perf_counter()
                 link.sendall(b'{"v":1,"op":"fs_stat","path":"/etc/hostname"}\n')
                 assert b'"stat"' in lines.readline()
-                times.append(time.perf_counter() - started)
-        return timed("fs_stat on a kept relay", statistics.median(times), "agent ping", ping_s, 1.5)
+                return time.perf_counter() - started
+
+            ping_s, stat_s = uvloop.run(clones.beside_pings(stat))
+        return timed("fs_stat on a kept relay", stat_s, "agent ping, in turn", ping_s, 1.5)
 
     def pull_rows(self, claim: dict[str, Any], channel_bytes_s: float) -> list[Row]:
         """A large tree pulled through the relay, and what the daemon grew by meanwhile."""
@@ -171,7 +184,7 @@ class Node:
 
         def one() -> None:
             nonlocal refused
-            client = Node(self._made)
+            client = Node(self._made, self._warm)
             started = time.perf_counter()
             while True:
                 status, body, headers = client.request(
@@ -198,7 +211,7 @@ class Node:
         until(self.full)
         times.sort()
         return Row(
-            what=f"{count} claims at once over a pool of {WARM}",
+            what=f"{count} claims at once over a pool of {self._warm}",
             value=f"median {show(times[len(times) // 2])}, p99 {show(times[-1])}, "
             f"{refused} told to retry",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +10,7 @@ import pytest
 
 from tests.snapshots.nodes import ROOT, Node
 from tests.support.engine import engine
-
-
-def free_port() -> int:
-    with socket.socket() as link:
-        link.bind(("127.0.0.1", 0))
-        return int(link.getsockname()[1])
+from tests.support.node import free_port
 
 
 @contextmanager

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
+import os
 import socket
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 ROOT = "root-token"
+_PORTS = itertools.chain(range(10_000 + os.getpid() * 37 % 20_000, 30_000), range(10_000, 30_000))
+"""Below what a kernel gives to clients (`ip_local_port_range`); each process begins elsewhere."""
 
 
 class Answer(msgspec.Struct):
@@ -141,7 +146,12 @@ class Node:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on, and that no client of this host is given as its own.
+
+    So it is still free when a server takes it, or takes it again.
+    """
+    for port in _PORTS:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("every port is taken")

@@ -1,0 +1,49 @@
+"""`make test`: the whole suite in two lanes side by side, one of them with every VM.
+
+So two cores have work, and there are never more VMs at once than the one lane starts.  The
+lane of the VMs is shown as it runs; what the other one said follows it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).parents[1]
+LOG = ROOT / ".cache" / "lane.log"
+NOTHING_TO_RUN = 5
+"""What pytest ends with when its options leave no test; as good as 0 in one lane of two."""
+
+
+def main(options: list[str]) -> int:
+    """Run both lanes with pytest's `options`; 0 when both passed, else the first failure."""
+    LOG.parent.mkdir(exist_ok=True)
+    with LOG.open("w+") as log:
+        print("lanes: tests without VMs run meanwhile; what they say is in .cache/lane.log")
+        beside = _lane("not vm", [*options, "-p", "no:cacheprovider"], log)
+        shown = _lane("vm", options)
+        statuses = [_ended(shown), _ended(beside)]
+        log.seek(0)
+        print("lanes: the tests without VMs:", log.read(), sep="\n", flush=True)
+    if statuses == [NOTHING_TO_RUN] * 2:
+        return NOTHING_TO_RUN
+    return next((status for status in statuses if status not in (0, NOTHING_TO_RUN)), 0)
+
+
+def _lane(marks: str, options: list[str], log: IO[str] | None = None) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "pytest", "-m", marks, "tests", *options]
+    return subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log)
+
+
+def _ended(lane: subprocess.Popen[bytes]) -> int:
+    """Its status; a Ctrl-C is the lanes' too, and they are given the time to clean up."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            return lane.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
