@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import engine as engines
-from tests.support.engine import CACHE, Engine, build_template, cgroups, engine, left_behind
+from tests.support.engine import CACHE, LANE, Engine, build_template, cgroups, engine, left_behind
 from tests.support.node import ROOT, free_port
 from tests.support.wait import until
 
@@ -21,7 +20,7 @@ BASE_MEMORY_MIB = 256
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """An engine is started, and a template baked, only where a test says that it is of the VMs."""
-    engines.may_start = item.get_closest_marker("vm") is not None
+    LANE.may_start = item.get_closest_marker("vm") is not None
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def nothing_is_left() -> Iterator[None]:
     before = cgroups()
     yield
     assert left_behind() == []
-    if engines.started:  # otherwise they are those of the other lane
+    if LANE.started:  # otherwise they are those of the other lane
         until(lambda: not cgroups() - before)
 
 

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -31,10 +32,8 @@ SHARED = ("templates", "store", "cache", "work")
 OURS = f"sbx-{os.getpid()}-"
 """How the folders of this run's engines begin."""
 START_TIMEOUT_S = 60.0
-may_start = True
-"""Whether what runs is marked `vm`; always outside a test run."""
-started = False
-"""Whether this process has run an engine."""
+LANE = SimpleNamespace(may_start=True, started=False)
+"""Whether what runs is marked `vm` (always outside a test run), and has started an engine yet."""
 
 
 class Engine:
@@ -67,9 +66,8 @@ class Engine:
 
     def start(self) -> None:
         """Start the daemon and wait until it says that it serves."""
-        global started  # noqa: PLW0603
-        assert may_start, "a test that starts an engine is marked `vm`"
-        started = True
+        assert LANE.may_start, "a test that starts an engine is marked `vm`"
+        LANE.started = True
         config = self.data / "config.json"
         config.write_bytes(msgspec.json.encode(self.config))
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, self.log.open("ab") as log:
@@ -216,7 +214,7 @@ def build_template(name: str, source: str, **options: Any) -> None:
 
     Another test run that is baking the same one is waited for.
     """
-    assert may_start, "a test that bakes a template is marked `vm`"
+    assert LANE.may_start, "a test that bakes a template is marked `vm`"
     request = msgspec.json.encode({"name": name, "source": source, **options}).decode()
     words = [
         sys.executable, "-m", "sandbox_engine.builder",
