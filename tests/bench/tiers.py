@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from tests.bench.measure import show
@@ -86,11 +87,8 @@ def _on_one(api: Node) -> dict[str, list[float]]:
     until(lambda: _quiet(api), 120)
     for number in range(ROUNDS + 1):
         for name, (verb, body) in steps.items():
-            took, answer = _took(
-                lambda verb=verb, body=body: api.request(  # type: ignore[misc]
-                    "POST", f"{where}/{verb}", body, token=token
-                )
-            )
+            ask = partial(api.request, "POST", f"{where}/{verb}", body, token=token)
+            took, answer = _took(ask)
             assert answer.status < 300, answer
             if number:
                 found[name].append(took)
