@@ -137,6 +137,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the broker listens for guests with a network interface; 0 gives no guest one."""
     broker_uid: Annotated[int, Meta(ge=0, le=4_294_967_294)] = 0
     """The broker's user, who alone (and root) may open `broker_socket`."""
+    egress_usage_bytes: bool = False
+    """The usage journal gets the bytes of every request and tunnel, too."""
     egress_ca: str = ""
     """Certificates (PEM) of the roots that sign for destinations the broker looks into: guests
     that have any trust them."""

@@ -13,7 +13,7 @@ import secrets
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from tests.support.node import free_port
 
 pytestmark = pytest.mark.vm
 PROGRAMS = [block for page in documents() for block in blocks(page, "python run")]
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}:{ROOT / '.tools/bin'}"
 GRPCURL = ROOT / ".tools/bin/grpcurl"
 """Set-up says where it could not be built; its page is left out then, but never in CI."""
 LEFT_OUT = set() if GRPCURL.exists() or os.environ.get("CI") == "true" else {"grpc.md"}
@@ -33,11 +34,11 @@ SESSIONS = [page for page in documents() if blocks(page, "console") and page.nam
 class Shell:
     """A shell that is told one command at a time."""
 
-    def __init__(self, engine: Engine, folder: Path) -> None:
+    def __init__(self, variables: Mapping[str, str], folder: Path) -> None:
         self._process = subprocess.Popen(
             ["bash", "--norc", "--noprofile"],
             cwd=folder,
-            env=environment(engine),
+            env={**variables, "PATH": PATH},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -69,7 +70,7 @@ class Shell:
 def environment(engine: Engine) -> dict[str, str]:
     return {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}:{ROOT / '.tools/bin'}",
+        "PATH": PATH,
         "SANDBOX_SOCKET": str(engine.engine_socket),
         "SANDBOX_GRPC_SOCKET": str(engine.grpc_socket),
         "NODE": f"http://{engine.config['listen']}",
@@ -79,10 +80,10 @@ def environment(engine: Engine) -> dict[str, str]:
     }
 
 
-def exchanges(block: Block) -> Iterator[tuple[str, str]]:
+def typed(transcript: str) -> Iterator[tuple[str, str]]:
     """Each command of a transcript with what it must print."""
     command, expected = "", []
-    for line in [*block.body.splitlines(), "$ "]:
+    for line in [*transcript.splitlines(), "$ "]:
         if not line.startswith("$ "):
             expected.append(line)
             continue
@@ -102,10 +103,10 @@ def agrees(expected: str, printed: str) -> bool:
 def test_a_document_s_transcripts_are_true(
     page: Path, shared_engine: Engine, tmp_path: Path
 ) -> None:
-    shell = Shell(shared_engine, tmp_path)
+    shell = Shell(environment(shared_engine), tmp_path)
     try:
         for block in blocks(page, "console"):
-            for command, expected in exchanges(block):
+            for command, expected in typed(block.body):
                 printed = shell.type(command)
                 assert agrees(expected, printed), (
                     f"{block.place}\n$ {command}\n--- expected\n{expected}\n--- printed\n{printed}"

@@ -13,7 +13,8 @@ LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 FENCE = re.compile(r"^```(?P<info>.*)$", re.MULTILINE)
 # `console` and `python run` are executed by tests; the others only show.
 LANGUAGES = {
-    "console", "python run", "python", "sh", "toml", "json", "proto", "c", "cpp", "text", "mermaid",
+    "console", "console walk", "toml walk", "python run", "python", "sh", "toml", "json", "proto",
+    "c", "cpp", "text", "mermaid",
     "go", "java", "rust", "typescript",
 }  # fmt: skip
 

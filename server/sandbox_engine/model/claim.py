@@ -28,6 +28,9 @@ class Claim(Struct, frozen=True, kw_only=True):
     """What is to be, while that is something else: a change that is under way."""
     egress: bool = True
     """False closes the doors, whatever its pool and tenant may reach."""
+    pooled: bool = True
+    """Whether its key was a pool's when it was made: that decides which layers of egress policy
+    it has."""
     egress_class: str = ""
     """The class its tenant had when it was made; it keeps that one."""
     promoted: str = ""

@@ -101,8 +101,16 @@ def session_rules(entries: Iterable[str], allowed: Sequence[str]) -> tuple[Named
     return tuple(rules)
 
 
-def claim_rules(pool: Policy | None, tenant: Policy | None) -> tuple[Named, ...]:
-    """What both layers allow; a missing one is deny."""
+def claim_rules(
+    pool: Policy | None, tenant: Policy | None, *, pooled: bool = True
+) -> tuple[Named, ...]:
+    """What both layers allow; a missing one is deny.
+
+    A key that is not `pooled` has no pool's layer: there the tenant's stands alone (seed
+    "PUT /v1/pools").
+    """
+    if tenant is not None and not pooled:
+        return tuple(Named(rule=rule, named=rule.host != "*") for rule in tenant.rules)
     if pool is None or tenant is None:
         return ()
     both = (_both(ours, theirs) for ours in pool.rules for theirs in tenant.rules)

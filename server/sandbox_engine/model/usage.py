@@ -27,6 +27,7 @@ class Event(enum.Enum):
     UNARCHIVE = "unarchive"
     ARCHIVE_DELETE = "archive_delete"
     EGRESS = "egress"
+    EGRESS_BYTES = "egress_bytes"
     VMM_RESTART = "vmm_restart"
     VMM_EXIT = "vmm_exit"
     VMM_FAILED = "vmm_failed"
@@ -54,6 +55,10 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     secret: str = ""
     """Names of injected values, joined by commas."""
     upstream: str = ""
+    tx: int | None = None
+    """Bytes of payload from the guest."""
+    rx: int | None = None
+    """Bytes of payload to the guest."""
     deadline: str = ""
     """When its lease ends, or what is archived is deleted, as that stood then: where an interval
     that a crash left open is to be cut off.
@@ -99,18 +104,27 @@ def usage_line(
 
 
 def egress_line(
-    at: float, sandbox: Sandbox, *, host: str, secrets: tuple[str, ...], upstream: str
+    at: float,
+    sandbox: Sandbox,
+    *,
+    host: str,
+    upstream: str,
+    secrets: tuple[str, ...] = (),
+    moved: tuple[int, int] | None = None,
 ) -> bytes:
-    """The line of a request that the broker let through."""
+    """The line of a request that the broker let through; of the bytes it `moved`, where given."""
+    tx, rx = moved or (None, None)
     tenant = (sandbox.claim.tenant if sandbox.claim is not None else None) or ""
     entry = Entry(
         t=timestamp(at),
-        ev=Event.EGRESS,
+        ev=Event.EGRESS if moved is None else Event.EGRESS_BYTES,
         id=sandbox.id,
         vm=sandbox.vm,
         tenant=tenant,
         ref=host,
         secret=",".join(secrets),
         upstream=upstream,
+        tx=tx,
+        rx=rx,
     )
     return msgspec.json.encode(entry)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sandbox_engine.config import Config
 from sandbox_engine.errors import SandboxNotFound, Unauthenticated
@@ -29,7 +30,7 @@ from sandbox_engine.model.egress_rules import (
 )
 from sandbox_engine.model.machine import ENDED
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
-from sandbox_engine.model.size import DEFAULT_NET, DEFAULT_SIZE, EGRESS_NET, Key
+from sandbox_engine.model.size import DEFAULT_NET, EGRESS_NET, Key
 from sandbox_engine.services.registry import Registry
 from sandbox_engine.services.watching import Copy, End, Shelf
 
@@ -57,11 +58,17 @@ class Policies(Struct, frozen=True, kw_only=True):
     pools: dict[Key, Policy] = {}
     classes: dict[str, Policy] = {}
 
-    def of_claim(self, key: Key, tenant: str | None, egress_class: str) -> tuple[Named, ...]:
+    def of_pool(self, key: Key) -> Policy | None:
+        """A pool's; one that is configured without a size has every size of its template."""
+        return self.pools.get(key) or self.pools.get(Key(key.template, key.net, ""))
+
+    def of_claim(
+        self, key: Key, tenant: str | None, egress_class: str, *, pooled: bool
+    ) -> tuple[Named, ...]:
         """A pool's rules, narrowed by the tenant's class; the operator's own have no tenant."""
-        pool = self.pools.get(key)
+        pool = self.of_pool(key)
         layer = pool if tenant is None else self.classes.get(egress_class)
-        return claim_rules(pool, layer)
+        return claim_rules(pool, layer, pooled=pooled or tenant is None)
 
 
 Record = Callable[[Sandbox, EgressEvent], None]
@@ -79,6 +86,8 @@ class Egress:
         """Whether this node has a broker at all."""
         self.links_offered = links_offered
         """Whether it gives guests a network interface too."""
+        self.is_pooled: Callable[[Key], bool] = lambda _: True
+        """Whether a key is a configured pool's; the node door knows."""
         self.registry: Registry | None = None
         """Set once both exist."""
         self.records: list[Record] = []
@@ -86,6 +95,9 @@ class Egress:
 
     def settle(self, sandbox: Sandbox) -> None:
         """Copy the policy into the record of a sandbox that is being made."""
+        if (claim := sandbox.claim) is not None:
+            pooled = self.is_pooled(claim.key(sandbox.spec.template))
+            sandbox.claim = replace(claim, pooled=pooled)
         sandbox.egress = self._entries(sandbox.spec)
         sandbox.net = self.lane(sandbox.spec, sandbox.claim)
         sandbox.net_route = self.route(sandbox)
@@ -104,8 +116,11 @@ class Egress:
         lane = self.lane(spec, claim) if before is None else before.net
         if lane != EGRESS_NET or not self.links_offered:
             return False
-        entries = self._entries(spec) if before is None else before.egress
-        return bool(self._rules(spec, claim, entries))
+        if before is not None:
+            return bool(self.rules(before))
+        if claim is not None:
+            claim = replace(claim, pooled=self.is_pooled(claim.key(spec.template)))
+        return bool(self._rules(spec, claim, self._entries(spec)))
 
     def _entries(self, spec: SandboxSpec) -> tuple[str, ...]:
         allowed = self.policies.allowed_services
@@ -127,13 +142,13 @@ class Egress:
         if not claim.egress:
             return ()
         key = claim.key(spec.template)
-        return self.policies.of_claim(key, claim.tenant, claim.egress_class)
+        return self.policies.of_claim(key, claim.tenant, claim.egress_class, pooled=claim.pooled)
 
     def claim_rules(self, key: Key, tenant: str | None, egress_class: str) -> tuple[Named, ...]:
         """What a claim of `key` would get."""
         if not self.offered:
             return ()
-        return self.policies.of_claim(key, tenant, egress_class)
+        return self.policies.of_claim(key, tenant, egress_class, pooled=self.is_pooled(key))
 
     def intercepted(self, sandbox: Sandbox) -> frozenset[str]:
         """Hosts into whose requests its values can be put."""
@@ -150,7 +165,7 @@ class Egress:
         claim = sandbox.claim
         if claim is None:
             return ["http"]
-        pool = self.policies.pools.get(claim.key(sandbox.spec.template))
+        pool = self.policies.of_pool(claim.key(sandbox.spec.template))
         return ["http", "socks"] if pool is not None and pool.socks else ["http"]
 
     # -- the broker asks ---------------------------------------------------------
@@ -200,6 +215,18 @@ class Egress:
                 for record in self.records:
                     record(sandbox, event)
 
+    def reload(self, policies: Policies) -> list[str]:
+        """Put other layers into force, for live sandboxes too: from their next request on.
+
+        The pools whose layer is another one now.
+        """
+        before, self.policies = self.policies, policies
+        keys = before.pools.keys() | policies.pools.keys()
+        changed = [key for key in keys if before.pools.get(key) != policies.pools.get(key)]
+        for sandbox in [] if self.registry is None else self.registry.visible(BROKER):
+            self.revoke(sandbox)
+        return sorted(f"pools[{key}].egress" for key in changed)
+
     def revoke(self, sandbox: Sandbox) -> None:
         """Whatever the broker keeps of it no longer holds."""
         for queue in self._watches:
@@ -244,20 +271,23 @@ class Egress:
         """It may be started again, as itself."""
 
 
-def egress_of(config: Config, mint: TokenMint) -> Egress:
-    """The egress that a configuration asks for."""
-    pools = {
-        Key(pool.template, pool.net, pool.size or DEFAULT_SIZE): pool.egress
-        for pool in config.pools
-        if pool.egress is not None
-    }
-    policies = Policies(
+def policies_of(config: Config) -> Policies:
+    """The layers of a configuration."""
+    return Policies(
         allowed_services=tuple(config.allowed_services),
-        pools=pools,
+        pools={
+            Key(pool.template, pool.net, pool.size): pool.egress
+            for pool in config.pools
+            if pool.egress is not None
+        },
         classes=config.egress_classes,
     )
+
+
+def egress_of(config: Config, mint: TokenMint) -> Egress:
+    """The egress that a configuration asks for."""
     return Egress(
-        policies=policies,
+        policies=policies_of(config),
         mint=mint,
         offered=bool(config.broker_socket),
         links_offered=bool(config.broker_port),

@@ -85,7 +85,9 @@ class Sandboxes(Registry):
         self._pools, self._factory, self._admission = pools, factory, admission
         self._requests = requests
         self._mint, self._workspaces = mint, workspaces
-        self._allowed_services, self._default_lease_s = allowed_services, default_lease_s
+        self._default_lease_s = default_lease_s
+        self.allowed_services = allowed_services
+        """The ceiling of what a create may ask to reach."""
         self.release_delay_s = 0.0
         """How long a destroyed sandbox's VM stands still before it is taken apart."""
         self._hurry = asyncio.Event()
@@ -118,7 +120,7 @@ class Sandboxes(Registry):
         """
         spec.check()
         self.network.check(spec)
-        check_ceiling(spec.egress_allow, self._allowed_services)
+        check_ceiling(spec.egress_allow, self.allowed_services)
         lease_s = lease_length(ttl_s, self._default_lease_s)
         if not request_id:
             return await self._create(caller, spec, lease_s, claim)

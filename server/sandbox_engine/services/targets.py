@@ -124,9 +124,13 @@ class PoolTargets:
 
         A pool configured without a size has every key of its template.
         """
-        if not self._rules.keys().isdisjoint({key, Key(key.template, key.net, "")}):
+        if self.configured(key):
             return True
         return any(pool.target and self.key(pool) == key for pool in self._pools.all())
+
+    def configured(self, key: Key) -> bool:
+        """Whether a pool that somebody asked for has this key."""
+        return not self._rules.keys().isdisjoint({key, Key(key.template, key.net, "")})
 
     async def _retire_but(self, kept: Sequence[Pool]) -> None:
         for pool in self._pools.all():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sandbox_engine.model.sandbox import Created, Sandbox
 from sandbox_engine.model.usage import Event, egress_line, usage_line
 from sandbox_engine.ports.clock import Clock
@@ -17,6 +19,8 @@ class Usage:
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger, self._clock = ledger, clock
+        self.egress_bytes = False
+        """Whether bytes that guests moved are written too."""
 
     def created(self, created: Created, took_s: float) -> None:  # noqa: ARG002 - of the protocol
         """A claim began."""
@@ -54,14 +58,11 @@ class Usage:
     def egress(self, sandbox: Sandbox, event: EgressEvent) -> None:
         """Its guest reached something."""
         if event.decision.startswith("allowed"):
-            line = egress_line(
-                self._clock.now(),
-                sandbox,
-                host=event.host,
-                secrets=event.secrets,
-                upstream=event.upstream,
-            )
-            self._ledger.append(line)
+            now, moved = self._clock.now(), (event.sent_bytes, event.received_bytes)
+            line = partial(egress_line, now, sandbox, host=event.host, upstream=event.upstream)
+            self._ledger.append(line(secrets=event.secrets))
+            if self.egress_bytes:
+                self._ledger.append(line(moved=moved))
 
     def _write(self, event: Event, sandbox: Sandbox, ref: str = "", children: int = 0) -> None:
         self._ledger.append(usage_line(self._clock.now(), event, sandbox, ref, children))

@@ -103,11 +103,12 @@ class NodeDoor:
             config=config.pools,
             links_offered=egress.links_offered,
         )
-        self.reload = Reload(config_path, config, self.targets, self._live_settings())
+        egress.is_pooled = self.targets.configured
+        self._usage = journal = Usage(usage, clock)
+        self.reload = Reload(config_path, config, self.targets, egress, self._live_settings())
         metrics = Metrics(
             pools=pools, targets=self.targets, claims=self.claims, admission=admission
         )
-        journal = Usage(usage, clock)
         sandboxes.watchers += (journal, metrics)
         egress.records += (journal.egress, self._audit.egress)
         self._limits(config)()
@@ -221,6 +222,8 @@ class NodeDoor:
             "release_delay_seconds": self._limits,
             "claim_wait_seconds": self._limits,
             "audit_log": self._audit_log,
+            "egress_usage_bytes": self._limits,
+            "allowed_services": self._limits,
         }
 
     def _limits(self, config: Config) -> Callable[[], None]:
@@ -228,6 +231,8 @@ class NodeDoor:
             self._admission.max_claims = config.max_claims
             self._sandboxes.release_delay_s = config.release_delay_seconds
             self.claims.wait_s = config.claim_wait_seconds
+            self._usage.egress_bytes = config.egress_usage_bytes
+            self._sandboxes.allowed_services = tuple(config.allowed_services)
 
         return apply
 
