@@ -166,6 +166,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`host:port` in previews' addresses; empty is where the listener listens."""
     max_fork_count: Annotated[int, Meta(ge=1, le=256)] = 16
     """Children one fork may make."""
+    restart_budget: Annotated[int, Meta(ge=0, le=1000)] = 3
+    """Boots of a failed sandbox that nobody asked for, until somebody wakes it; 0 is none."""
     checkpoint_ttl_hours: Annotated[float, Meta(ge=0)] = 0
     """How long a checkpoint is kept; 0 is for ever."""
     idle_hibernate_seconds: Annotated[float, Meta(ge=0)] = 0

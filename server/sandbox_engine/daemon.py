@@ -138,6 +138,7 @@ class _Parts:
             max_fork_count=config.max_fork_count,
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
             idle_rule=config.idle_rule(),
+            restart_budget=config.restart_budget,
         )
         self.states.promotions.is_built = lambda name: name in self.store.names()
         self.reaper = Reaper(self.sandboxes, clock)
@@ -279,6 +280,8 @@ class Daemon:
         await parts.node.start(self._config.listen, self._config.preview_listen)
         stack.push_async_callback(parts.node.stop)
         stack.callback(parts.sandboxes.hurry)
+        parts.states.restarts.start()
+        stack.callback(parts.states.restarts.stop)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, parts.node)
         # What exists now stays.  The collector need not walk it again, which would hold up
         # some call for milliseconds; and what calls leave behind is mostly gone by itself.

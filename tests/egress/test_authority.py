@@ -120,7 +120,7 @@ class TestClaimPolicy:
     """Pool and tenant intersect; a missing layer is deny."""
 
     async def test_a_pool_and_a_class_intersect(self, world: World) -> None:
-        claim = Claim(net="none", size=KEY.size, ttl_s=60, tenant="t", egress_class="narrow")
+        claim = Claim(net="none", size=KEY.size, tenant="t", egress_class="narrow")
         created = await world.create(claim=claim)
         answer = await world.authorize(sandbox_id=created.sandbox.id)
         (rule,) = answer.rules
@@ -137,7 +137,7 @@ class TestClaimPolicy:
         ids=["no class", "egress false", "no pool policy"],
     )
     async def test_a_missing_layer_is_deny(self, world: World, fields: dict[str, Any]) -> None:
-        claim = Claim(**{"net": "none", "size": KEY.size, "ttl_s": 60, **fields})
+        claim = Claim(**{"net": "none", "size": KEY.size, **fields})
         created = await world.create(claim=claim)
         answer = await world.authorize(sandbox_id=created.sandbox.id)
         assert answer.deny_all
@@ -149,7 +149,7 @@ class TestClaimPolicy:
     ) -> None:
         inject = Inject(hosts=["api.example"], header="X-Key", body=True, placeholder="<key>")
         env = {"KEY": EnvEntry(value="the value", inject=inject)}
-        claim = Claim(net="none", size=KEY.size, ttl_s=60, host_env=env)
+        claim = Claim(net="none", size=KEY.size, host_env=env)
         created = await world.create(claim=claim)
         answer = await world.authorize(sandbox_id=created.sandbox.id)
         (secret,) = answer.secrets

@@ -144,7 +144,7 @@ class FakeGuest(asyncio.Protocol):
         self._streams: dict[int, GuestStream] = {}
         self._transport: asyncio.Transport | None = None
         self._server: asyncio.AbstractServer | None = None
-        self._running = True
+        self._running, self._gone = True, False
 
     async def listen(self) -> None:
         """Listen, before anything runs: a machine's socket exists before its guest does."""
@@ -162,7 +162,7 @@ class FakeGuest(asyncio.Protocol):
 
     def shut(self) -> None:
         """The machine is gone."""
-        self._running = False
+        self._running, self._gone = False, True
         if self._server is not None:
             self._server.close()
         self.hang_up()
@@ -199,7 +199,9 @@ class FakeGuest(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if not self._running:
+        if self._gone:  # accepted just before
+            self.hang_up()
+        elif not self._running:
             self._transport.pause_reading()
 
     def connection_lost(self, _: Exception | None) -> None:

@@ -49,9 +49,9 @@ class FakeJournal:
     def vms(self) -> list[VmRow]:
         return sorted(self._vms.values(), key=lambda row: row.name)
 
-    def sandbox_put(self, sandbox: Sandbox) -> None:
+    def sandbox_put(self, *sandboxes: Sandbox) -> None:
         with self._write():
-            self._sandboxes[sandbox.id] = msgspec.json.encode(sandbox)
+            self._sandboxes |= {one.id: msgspec.json.encode(one) for one in sandboxes}
 
     def sandbox_gone(self, sandbox: Sandbox) -> None:
         with self._write():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 from sandbox_engine.guest.channel import Connector
 from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.idle_rule import NO_RULE
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
 from sandbox_engine.model.workspace import MAX_TTL_S
 from sandbox_engine.observe.tasks import settle
@@ -21,6 +23,7 @@ from sandbox_engine.services.recovery import Recovery
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
+from sandbox_engine.services.states import States
 from sandbox_engine.services.vms import VmFactory, VmUids
 from sandbox_engine.services.workspaces import Workspaces
 from sandbox_engine.storage.snapshots import DirectoryStore
@@ -56,11 +59,14 @@ class Services:
         per_session: int = 64,
         per_uid: int = 64,
         allowed_services: tuple[str, ...] = (),
+        restart_budget: int = 0,
     ) -> None:
         self.folder = folder
+        self._restart_budget = restart_budget
         self.root = folder / "vms"
         self.root.mkdir(exist_ok=True)
         self._aside = folder / "aside"
+        self._saved = folder / "snapshots"
         self._found = FakeJournal()
         self.clock = clock or FakeClock()
         self.journal = journal or FakeJournal()
@@ -68,7 +74,7 @@ class Services:
         self.host = self.driver.host
         self.vault = FakeVault(folder, TEMPLATE, "other")
         self.pins = Pins(folder / "pins")
-        self.store = DirectoryStore(folder / "snapshots", self.pins)
+        self.store = DirectoryStore(self._saved, self.pins)
         self.uids = VmUids(UID_BASE, UID_COUNT)
         self.factory = VmFactory(
             driver=self.driver,
@@ -106,6 +112,22 @@ class Services:
             allowed_services=allowed_services,
             default_lease_s=300,
             workspaces=self.workspaces,
+        )
+        self.states = States(
+            sandboxes=self.sandboxes,
+            factory=self.factory,
+            journal=self.journal,
+            store=self.store,
+            vault=self.vault,
+            platform=self.driver.platform,
+            clock=self.clock,
+            admission=self.admission,
+            budget=CreationBudget(budget),
+            default_lease_s=300,
+            max_fork_count=4,
+            checkpoint_ttl_s=0,
+            idle_rule=NO_RULE,
+            restart_budget=restart_budget,
         )
         self.reaper = Reaper(self.sandboxes, self.clock)
         self.recovery = Recovery(
@@ -157,6 +179,8 @@ class Services:
         for sandbox in self.sandboxes.visible(OPERATOR):
             await self.sandboxes.destroy(OPERATOR, sandbox.id)
         await settle()
+        for _ in range(3):  # a transport that was closed is gone some turns later
+            await asyncio.sleep(0)
 
     def left(self) -> dict[str, object]:
         """What of it there still is; empty when nothing is."""
@@ -176,6 +200,7 @@ class Services:
         """From this moment on it is dead: its record and its host stay as they are now."""
         self._found = self.journal.reopen()
         self.root.rename(self._aside)
+        self._saved.rename(self.folder / "saved")
         self.driver.cut_off = True
         for process in self.host.processes.values():
             process.forget_watchers()
@@ -188,12 +213,14 @@ class Services:
         for process in self.host.processes.values():
             process.guest.hang_up()
         self._aside.rename(self.root)
+        (self.folder / "saved").rename(self._saved)
         return Services(
             self.folder,
             host=self.host,
             journal=self._found,
             clock=self.clock,
             volumes=self.volumes,
+            restart_budget=self._restart_budget,
         )
 
 

@@ -79,9 +79,10 @@ def test_what_a_connection_held_is_gone(own_engine: Engine) -> None:
         assert not stub.ListSandboxes(sandboxes_pb2.ListSandboxesRequest()).sandboxes
 
 
-def test_a_vm_that_died_while_the_engine_was_down_is_not_listed(own_engine: Engine) -> None:
+def test_a_vm_that_died_while_the_engine_was_down_boots_from_its_disk(own_engine: Engine) -> None:
     with connect(own_engine) as channel:
         sandbox = create(channel)
+        sh(channel, sandbox.id, "echo kept > /root/kept; sync")
     own_engine.kill()
     names = set(own_engine.vm_folders())
     assert names & cgroups()
@@ -90,11 +91,11 @@ def test_a_vm_that_died_while_the_engine_was_down_is_not_listed(own_engine: Engi
     until(lambda: not own_engine.vmm_pids())
     own_engine.start()
     assert not names & cgroups(), "the group of a VM that died unwatched is still there"
-    with connect(own_engine) as channel, pytest.raises(grpc.RpcError) as caught:
-        sandboxes_pb2_grpc.SandboxServiceStub(channel).GetSandbox(
-            sandboxes_pb2.GetSandboxRequest(sandbox_id=sandbox.id)
-        )
-    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    with connect(own_engine) as channel:
+        assert sh(channel, sandbox.id, "cat /root/kept") == b"kept\n"  # it waits for the boot
+        stub = sandboxes_pb2_grpc.SandboxServiceStub(channel)
+        found = stub.GetSandbox(sandboxes_pb2.GetSandboxRequest(sandbox_id=sandbox.id)).sandbox
+        assert (found.restarts, found.failure) == (1, "")
 
 
 def test_killed_at_any_moment_of_a_burst_everything_answered_lives_and_nothing_else(

@@ -23,9 +23,13 @@ from tests.support.wait import until
 
 LIMIT = 6
 """Sandboxes at once: as many VMs."""
+TEMPLATE = "busybox"
+"""Small, and quick to ask: what follows starts as few processes as can be."""
+LEASE_S = 86_400
+"""Longer than any run of this."""
 SHOW = (
-    "for f in /root/c* /run/c*; do [ -f $f ] && echo $f $(cat $f); done; "
-    "kill -0 $(cat /run/pid 2>/dev/null || echo none) 2>/dev/null && echo alive yes; true"
+    "for f in /etc/c? /run/c?; do [ -f $f ] && read -r t < $f && echo $f $t; done; "
+    "read -r p 2>/dev/null < /run/pid && kill -0 $p 2>/dev/null && echo alive yes; true"
 )
 PROCESS = "setsid sh -c 'echo $$ > /run/pid; exec sleep 100000' </dev/null >/dev/null 2>&1 & "
 PROCESS += "until [ -s /run/pid ]; do sleep 0.1; done"
@@ -45,7 +49,7 @@ class Image:
         return Image(dict(self.disk), dict(self.memory), self.process)
 
     def shown(self) -> dict[str, str]:
-        files = {f"/root/{name}": text for name, text in self.disk.items()}
+        files = {f"/etc/{name}": text for name, text in self.disk.items()}
         files |= {f"/run/{name}": text for name, text in self.memory.items()}
         return files | ({"alive": "yes"} if self.process else {})
 
@@ -77,28 +81,30 @@ class World:
     # -- verbs -------------------------------------------------------------------
 
     def claim(self) -> None:
-        self._born(lambda: [self.node.claim()], Image())
+        self._born(lambda: [self._claimed(TEMPLATE)], Image())
 
     def claim_template(self) -> None:
         if self.template is not None:
-            self._born(lambda: [self.node.claim(template="chaos:v1")], self.template)
+            self._born(lambda: [self._claimed("chaos:v1")], self.template)
 
     def branch(self) -> None:
         if self.checkpoints:
             name = self.random.choice(list(self.checkpoints))
-            self._born(lambda: [self.node.branch(name)], self.checkpoints[name])
+            self._born(
+                lambda: [self.node.branch(name, ttl_seconds=LEASE_S)], self.checkpoints[name]
+            )
 
     def fork(self) -> None:
         known, count = self._any(), self.random.randint(1, 2)
         if len(self.alive) + count <= LIMIT:
-            self._born(lambda: known.box.fork(count), known.image)
+            self._born(lambda: known.box.fork(count, ttl_seconds=LEASE_S), known.image)
 
     def write(self) -> None:
         known = self._any()
         name, text = f"c{self.random.randrange(4)}", f"{self.random.getrandbits(64):x}"
         script = "".join(
             f"echo {text} > {folder}/.{name} && mv {folder}/.{name} {folder}/{name};"
-            for folder in ("/root", "/run")
+            for folder in ("/etc", "/run")
         )
         self.written = (name, text)
         with self._used(known):
@@ -116,7 +122,7 @@ class World:
                 known.image.process = True
 
     def crash(self) -> None:
-        """Its VMM is killed; it boots from its disk, and what was in memory is lost."""
+        """Its VMM is killed, under the engine or while there is none: it boots from its disk."""
         known = self._any()
         with self._used(known):
             known.box.run("sync")
@@ -125,14 +131,17 @@ class World:
         (pid,) = (
             pid for pid in engine.vmm_pids() if own in str(Path(f"/proc/{pid}/cwd").readlink())
         )
-        began = time.time()
+        began, boots = time.time(), known.box.row().get("restarts", 0)
         known.image.memory, known.image.process = {}, False
+        unseen = self.random.random() < 0.5
+        if unseen:
+            engine.kill()
         os.kill(pid, signal.SIGKILL)
-        until(lambda: known.box.row().get("failed"))
-        known.events += [(name, began, time.time()) for name in ("vmm_exit", "vmm_failed")]
-        began = time.time()
-        known.box.wake()
-        known.events.append(("vmm_restart", began, time.time()))
+        if unseen:
+            until(lambda: pid not in engine.vmm_pids())
+            engine.start()
+        until(lambda: known.box.row().get("restarts") == boots + 1, timeout_s=90)
+        known.events += [(name, began, time.time()) for name in ("vmm_exit", "vmm_restart")]
 
     def hibernate(self) -> None:
         known = self._any()
@@ -150,7 +159,10 @@ class World:
     def renew(self) -> None:
         known = self._any()
         told = self.node.call(
-            "POST", f"{known.box.path}/renew", {"ttl_seconds": 900}, token=known.box.token
+            "POST",
+            f"{known.box.path}/renew",
+            {"ttl_seconds": LEASE_S - self.random.randrange(3600)},
+            token=known.box.token,
         )
         assert known.box.row()["deadline"] == told["deadline"]
 
@@ -183,6 +195,9 @@ class World:
         self._gone(known, began)
 
     # -- around them -------------------------------------------------------------
+
+    def _claimed(self, template: str) -> Box:
+        return self.node.claim(template=template, ttl_seconds=LEASE_S)
 
     def _any(self) -> Known:
         self.touched = self.random.choice(self.alive)
@@ -267,7 +282,7 @@ class World:
         with self._used(known):
             told = dict(line.split(" ", 1) for line in known.box.run(SHOW).splitlines())
         name, text = self.written
-        for folder, files in (("/root", known.image.disk), ("/run", known.image.memory)):
+        for folder, files in (("/etc", known.image.disk), ("/run", known.image.memory)):
             if text and told.get(f"{folder}/{name}") == text:
                 files[name] = text
         known.image.process = known.image.process or "alive" in told

@@ -28,7 +28,7 @@ def live_node(template: str, **config: Any) -> Iterator[Node]:
 
 @pytest.fixture(scope="module")
 def live(base_template: str) -> Iterator[Node]:
-    with live_node(base_template) as made:
+    with live_node(base_template, restart_budget=1) as made:
         yield made
 
 

@@ -10,13 +10,16 @@ import os
 import random
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.snapshots.chaos import Known, World
+from tests.snapshots.chaos import TEMPLATE, Known, World
 from tests.snapshots.conftest import live_node
+from tests.snapshots.nodes import Node
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(3600)]
@@ -33,10 +36,22 @@ MOMENTS = {"t", "ev", "id"}
 SPANS = {"claim", "release", "hibernate", "wake", "vmm_exit", "vmm_failed", "vmm_restart"}
 
 
-def test_whatever_happens_the_node_is_what_the_model_says(base_template: str) -> None:
+@contextmanager
+def told(node: Node) -> Iterator[None]:
+    """What the engine said last, where a check fails."""
+    try:
+        yield
+    except BaseException:
+        print(node.engine.tail())
+        raise
+
+
+@pytest.mark.usefixtures("busybox_template")
+def test_whatever_happens_the_node_is_what_the_model_says() -> None:
     dice = random.Random(SEED)
-    pools = [{"template": base_template, "size": "tiny", "warm": 0, "waiting": 0}]
-    with live_node(base_template, pools=pools) as node:
+    pools = [{"template": TEMPLATE, "size": "tiny", "warm": 0, "waiting": 0}]
+    sizes = {"tiny": {"cpus": 1, "memory_mib": 128}}
+    with live_node(TEMPLATE, pools=pools, sizes=sizes, restart_budget=1000) as node, told(node):
         world = World(node, SEED)
         for _ in range(3):
             world.claim()
@@ -49,7 +64,7 @@ def test_whatever_happens_the_node_is_what_the_model_says(base_template: str) ->
                 world.torn(getattr(world, name), dice.random() * 0.4, kill=dice.random() < 0.7)
             else:
                 getattr(world, name)()
-            if number % 25 == 24:
+            if number % 50 == 49:
                 node.engine.restart()
             world.check_all()
             world.check_awake()

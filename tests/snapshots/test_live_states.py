@@ -175,12 +175,8 @@ def test_a_sandbox_whose_vm_died_boots_from_its_own_disk(box: Box) -> None:
     folder = engine.data / "vms" / f"vm-{box.id.removeprefix('sb_')}"
     (pid,) = (pid for pid in engine.vmm_pids() if Path(f"/proc/{pid}/cwd").readlink() == folder)
     os.kill(pid, 9)
-    until(lambda: box.row().get("failed"), timeout_s=10)
-    with pytest.raises(Failed, match="409"):
-        box.hibernate()
-    box.wake()
+    until(lambda: box.row().get("restarts"), timeout_s=90)
     assert box.run("cat /root/mark; cat /run/mark 2>/dev/null || echo none") == "kept\nnone"
-    assert box.row()["restarts"] == 1
     box.hibernate()  # its memory did not begin as its template's
     assert box.run("cat /root/mark") == "kept"
     (child,) = box.fork()

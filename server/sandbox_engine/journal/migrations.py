@@ -22,4 +22,10 @@ MIGRATIONS: list[list[str]] = [
         """CREATE TABLE workspaces(owner TEXT NOT NULL, key TEXT NOT NULL, record BLOB NOT NULL,
            PRIMARY KEY(owner, key)) WITHOUT ROWID""",
     ],
+    [
+        """UPDATE sandboxes SET record = json_set(CAST(record AS TEXT),
+           '$.lease_s', json_extract(CAST(record AS TEXT), '$.claim.ttl_s'),
+           '$.on_expire', json_extract(CAST(record AS TEXT), '$.claim.on_expire'))
+           WHERE json_extract(CAST(record AS TEXT), '$.claim.ttl_s') IS NOT NULL""",
+    ],
 ]

@@ -82,12 +82,12 @@ class SqliteJournal:
             for name, template, directory, ref in rows
         ]
 
-    def sandbox_put(self, sandbox: Sandbox) -> None:
+    def sandbox_put(self, *sandboxes: Sandbox) -> None:
         """See `ports.journal.Journal`."""
-        self._run(
-            "INSERT OR REPLACE INTO sandboxes(id, record) VALUES(?, ?)",
-            sandbox.id, _encode(sandbox),
-        )  # fmt: skip
+        rows = ", ".join(["(?, ?)"] * len(sandboxes))  # one statement is one transaction
+        values = [value for one in sandboxes for value in (one.id, _encode(one))]
+        statement = f"INSERT OR REPLACE INTO sandboxes(id, record) VALUES {rows}"  # noqa: S608 - marks
+        self._run(statement, *values)
 
     def sandbox_gone(self, sandbox: Sandbox) -> None:
         """See `ports.journal.Journal`."""

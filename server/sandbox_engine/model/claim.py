@@ -16,9 +16,6 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     net: str
     size: str
-    ttl_s: int
-    """The length of the lease last granted: a wake from the archive grants it again."""
-    on_expire: str = "destroy"
     tenant: str | None = None
     host_env: dict[str, EnvEntry] = {}
     """Variables that never enter the guest: the egress proxy's alone."""

@@ -24,3 +24,7 @@ class IdleRule(Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         """Whether it says anything."""
         return bool(self.hibernate_s or self.archive_s or self.delete_s)
+
+
+NO_RULE = IdleRule()
+"""Says nothing: what is left alone is left alone."""

@@ -117,8 +117,6 @@ TABLE: dict[tuple[State, Input], State] = {
     (S.BOOTING, On.DONE): S.RUNNING,
     (S.BOOTING, On.STEP_FAILED): S.FAILED,
     (S.BOOTING, On.DESTROY): S.DESTROYING,
-    (S.FAILED, On.DONE): S.FAILED,  # the step under way when the VM died
-    (S.FAILED, On.STEP_FAILED): S.FAILED,
     (S.FAILED, On.VM_DIED): S.FAILED,
     (S.FAILED, On.DESTROY): S.DESTROYING,
     (S.DESTROYING, On.DONE): S.DESTROYED,

@@ -21,6 +21,8 @@ MAX_LEASE_S = 24 * 3600
 DEFAULT_LEASE_S = 300
 FOREVER = 253_402_300_799.0
 """The deadline of what is kept without an end: the last second of the year 9999."""
+DESTROY, ARCHIVE = "destroy", "archive"
+"""What the end of a lease may be."""
 _SESSION_KEY = re.compile(r"[\x20-\x7e]{1,127}\Z")
 
 
@@ -83,6 +85,10 @@ class Sandbox(Struct, kw_only=True):
     """Dies with this connection or attach stream; None where a lease decides."""
     deadline: float | None
     """Unix seconds at which the lease ends; None while a session holds it."""
+    lease_s: int = 0
+    """The length of the lease last granted: a wake from the archive grants it again."""
+    on_expire: str = DESTROY
+    """What the end of its lease is."""
     memory_mib: int
     vcpus: int
     created_at: float
@@ -95,7 +101,7 @@ class Sandbox(Struct, kw_only=True):
     layers: tuple[str, ...] = ()
     """Frozen disks that its own stands on, the lowest first."""
     disk: str = "disk.qcow2"
-    """Name of its own, in its VM's directory."""
+    """Name of its own, in its VM's directory; empty once a dead VM's became a layer."""
     booted: bool = False
     """Its memory did not begin as its template's."""
     parent: str = ""
@@ -104,6 +110,8 @@ class Sandbox(Struct, kw_only=True):
     """The checkpoint it was branched from."""
     restarts: int = 0
     """Boots that replaced a VM that died."""
+    restarts_spent: int = 0
+    """Those of them that nobody asked for, tries included, since somebody last did."""
     restarted_at: float | None = None
     failure: str = ""
     egress: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.model.workspace import Workspace
@@ -28,7 +28,8 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     """A creating call that was answered, for replaying the answer."""
 
     fingerprint: str
-    sandbox_id: str
+    answer: str = field(name="sandbox_id")
+    """What the call names its answer by: of most a sandbox's id."""
 
 
 class Journal(Protocol):
@@ -49,8 +50,8 @@ class Journal(Protocol):
     def vms(self) -> list[VmRow]:
         """Every VM that may exist."""
 
-    def sandbox_put(self, sandbox: Sandbox) -> None:
-        """Insert or replace a sandbox."""
+    def sandbox_put(self, *sandboxes: Sandbox) -> None:
+        """Insert or replace sandboxes, all of them or none."""
 
     def sandbox_gone(self, sandbox: Sandbox) -> None:
         """Forget a sandbox and its VM in one transaction."""

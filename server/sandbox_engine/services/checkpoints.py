@@ -57,22 +57,41 @@ class Checkpoints:
     ) -> None:
         self._sandboxes, self._saver, self._hatchery = sandboxes, saver, hatchery
         self._store, self._clock = store, clock
+        self._requests = sandboxes.requests
         self._default_lease_s = default_lease_s
         self.ttl_s = ttl_s
         """How long a checkpoint is kept; 0 is for ever."""
 
     async def create(
-        self, caller: Caller, sandbox_id: str, name: str = "", *, tenant: str | None = None
+        self,
+        caller: Caller,
+        sandbox_id: str,
+        name: str = "",
+        *,
+        tenant: str | None = None,
+        request_id: str = "",
     ) -> Record:
         """Keep the state of a sandbox, which runs on; one that is hibernated sleeps on.
 
         Durable when it returns.  Raises `InvalidArgument`, `SandboxNotFound`,
-        `StateConflict`, `NoSpace`, `GuestUnavailable`.
+        `StateConflict`, `RequestConflict`, `NoSpace`, `GuestUnavailable`.
         """
         if len(name) > MAX_NAME or _CONTROL.search(name):
             raise InvalidArgument(
                 "name", f"must be at most {MAX_NAME} characters, none of them a control character"
             )
+        if not request_id:
+            return await self._create(caller, sandbox_id, name, tenant)
+
+        async def work() -> str:
+            return (await self._create(caller, sandbox_id, name, tenant)).id
+
+        request = ("checkpoint", sandbox_id, name, tenant)
+        return self.get(await self._requests.once(caller.name, request_id, request, work))
+
+    async def _create(
+        self, caller: Caller, sandbox_id: str, name: str, tenant: str | None
+    ) -> Record:
         sandbox = self._sandboxes.get(caller, sandbox_id)
         with (
             await self._saver.saved(caller, sandbox_id) as saved,
@@ -92,12 +111,25 @@ class Checkpoints:
             watcher.copied(sandbox, Copy.CHECKPOINT, record.id)
         return record
 
-    async def branch(self, caller: Caller, checkpoint_id: str, branch: Branch) -> Created:
+    async def branch(
+        self, caller: Caller, checkpoint_id: str, branch: Branch, *, request_id: str = ""
+    ) -> Created:
         """A sandbox that goes on from a checkpoint; whoever knows its id may.
 
-        Raises `SnapshotNotFound`, `SnapshotCorrupt`, `InvalidArgument`, and as
-        `Hatchery.hatch`.
+        Raises `SnapshotNotFound`, `SnapshotCorrupt`, `InvalidArgument`, `RequestConflict`,
+        and as `Hatchery.hatch`.
         """
+        if not request_id:
+            return await self._branch(caller, checkpoint_id, branch)
+
+        async def work() -> str:
+            return (await self._branch(caller, checkpoint_id, branch)).sandbox.id
+
+        request = ("branch", checkpoint_id, branch)
+        made = await self._requests.once(caller.name, request_id, request, work)
+        return self._sandboxes.told(self._sandboxes.get(caller, made))
+
+    async def _branch(self, caller: Caller, checkpoint_id: str, branch: Branch) -> Created:
         record = self.get(checkpoint_id)
         lease_s = lease_length(branch.ttl_s, self._default_lease_s)
         spec = SandboxSpec(
@@ -111,8 +143,6 @@ class Checkpoints:
             net=record.net,
             size=record.size,
             promoted=record.promoted,
-            ttl_s=lease_s,
-            on_expire=branch.on_expire,
             tenant=branch.tenant,
             egress_class=branch.egress_class,
             host_env=branch.host_env,
@@ -122,6 +152,7 @@ class Checkpoints:
             spec=spec,
             lease_s=lease_s,
             claim=claim if branch.claim else None,
+            on_expire=branch.on_expire,
             from_checkpoint=record.id,
         )
         (created,) = await self._hatchery.hatch([birth], self._open(record.id))

@@ -33,7 +33,6 @@ from sandbox_engine.model.sandbox import (
     Sandbox,
     SandboxSpec,
     SandboxStatus,
-    lease_length,
 )
 from sandbox_engine.model.size import Key, Size, Sizes
 from sandbox_engine.services.access import Party
@@ -95,8 +94,6 @@ class Claims:
         claim = Claim(
             net=key.net,
             size=key.size,
-            ttl_s=lease_length(request.ttl_seconds, self._default_lease_s),
-            on_expire=request.on_expire or "destroy",
             tenant=party.tenant,
             volumes=self._sandboxes.volumes.grants(
                 request.volumes,
@@ -118,7 +115,11 @@ class Claims:
         )
         try:
             return await self._sandboxes.create(
-                party.caller, spec, ttl_s=request.ttl_seconds, claim=claim
+                party.caller,
+                spec,
+                ttl_s=request.ttl_seconds,
+                claim=claim,
+                on_expire=request.on_expire,
             )
         except TemplateNotFound as error:
             raise InvalidArgument("template", str(error)) from error

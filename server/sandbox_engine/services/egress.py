@@ -270,6 +270,9 @@ class Egress:
     def vm_exited(self, sandbox: Sandbox) -> None:
         """It may be started again, as itself."""
 
+    def gave_up(self, sandbox: Sandbox) -> None:
+        """As above."""
+
 
 def policies_of(config: Config) -> Policies:
     """The layers of a configuration."""

@@ -25,6 +25,7 @@ from sandbox_engine.model.exec import (
     TerminalSize,
 )
 from sandbox_engine.ports.guest import GuestPort, GuestStream
+from sandbox_engine.services.idle import Hold
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.wire.guest_status import error_of, parse
 
@@ -35,12 +36,13 @@ GRACE_S = 15.0
 class LiveExec:
     """One running command.
 
-    An async context manager: leaving it kills the command's whole process tree, unless
-    it ended or was started detached.  Cancellation of any call leaves that to the exit.
+    It holds the sandbox's idle clock.  An async context manager: leaving it kills the
+    command's whole process tree, unless it ended or was started detached.  Cancellation of
+    any call leaves that to the exit.
     """
 
-    def __init__(self, stream: GuestStream) -> None:
-        self._stream = stream
+    def __init__(self, stream: GuestStream, hold: Hold) -> None:
+        self._stream, self._hold = stream, hold
         self._ended = False
 
     async def next(self) -> ExecEvent | None:
@@ -89,6 +91,7 @@ class LiveExec:
     def kill(self) -> None:
         """Kill the command's whole tree.  Idempotent."""
         self._stream.reset()
+        self._hold.close()
 
     async def __aenter__(self) -> Self:
         """Hold the command."""
@@ -146,7 +149,8 @@ class Execs:
     ) -> LiveExec:
         spec.check()
         channel = self._sandboxes.channel(caller, sandbox_id)
-        return LiveExec(channel.open(GuestPort.ENGINE, _message(spec) | extra))
+        stream = channel.open(GuestPort.ENGINE, _message(spec) | extra)
+        return LiveExec(stream, self._sandboxes.idle(caller, sandbox_id).hold())
 
 
 async def _collect(command: LiveExec) -> ExecResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -78,8 +79,7 @@ class Files:
         message: dict[str, Any] = {"op": "read_file", "path": check_path(path), "stream": True}
         message |= {"offset": offset} if offset else {}
         message |= {"max_bytes": max_bytes} if max_bytes else {}
-        stream = await self._open(caller, sandbox_id, message)
-        try:
+        async with self._open(caller, sandbox_id, message) as stream:
             while (received := await stream.receive()) is not None:
                 if received[0] == FrameKind.DATA:
                     yield received[1]
@@ -88,8 +88,6 @@ class Files:
                 yield FileRead(size=reply["size"], truncated=reply["truncated"])
                 return
             raise GuestUnavailable("the guest ended a read without its answer")
-        finally:
-            stream.reset()
 
     async def read_chunk(
         self, caller: Caller, sandbox_id: str, path: str, *, offset: int, max_bytes: int
@@ -118,16 +116,13 @@ class Files:
 
         A raise from `pieces`, or a cancellation, leaves the old file as it was.
         """
-        stream = await self._open(caller, sandbox_id, _write_message(path, options))
         size = 0
-        try:
+        async with self._open(caller, sandbox_id, _write_message(path, options)) as stream:
             async for piece in pieces:
                 size += len(piece)
                 await stream.send_bulk(FrameKind.DATA, piece)
             await stream.send({"op": "data_end"})
             await _answer(stream)
-        finally:
-            stream.reset()
         return size
 
     async def write_chunk(
@@ -173,15 +168,22 @@ class Files:
     async def _call(
         self, caller: Caller, sandbox_id: str, message: dict[str, Any]
     ) -> dict[str, Any]:
-        stream = await self._open(caller, sandbox_id, message)
-        try:
+        async with self._open(caller, sandbox_id, message) as stream:
             return await _answer(stream)
-        finally:
-            stream.reset()
 
-    async def _open(self, caller: Caller, sandbox_id: str, message: dict[str, Any]) -> GuestStream:
+    @asynccontextmanager
+    async def _open(
+        self, caller: Caller, sandbox_id: str, message: dict[str, Any]
+    ) -> AsyncIterator[GuestStream]:
+        """One call of the guest, which holds the idle clock while it is open."""
         await self._sandboxes.awake(caller, sandbox_id)
-        return self._sandboxes.channel(caller, sandbox_id).open(GuestPort.ENGINE, message)
+        channel = self._sandboxes.channel(caller, sandbox_id)
+        with self._sandboxes.idle(caller, sandbox_id).hold():
+            stream = channel.open(GuestPort.ENGINE, message)
+            try:
+                yield stream
+            finally:
+                stream.reset()
 
 
 def check_path(path: str) -> str:

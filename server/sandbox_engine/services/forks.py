@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_engine.errors import InvalidArgument
+from sandbox_engine.errors import EngineError, InvalidArgument
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.sandbox import Created, Tier, lease_length
@@ -51,11 +52,7 @@ class Hatchery:
                 self._admission.enter(birth.caller, claim=birth.claim)
                 entered.append(birth)
             with await state as saved:
-                vms = await self._vms(saved, births)
-                made = [
-                    self._sandboxes.register(_named(birth, vm, saved), vm)
-                    for birth, vm in zip(births, vms, strict=True)
-                ]
+                made = await self._register(births, await self._vms(saved, births), saved)
         except BaseException:
             for birth in entered:
                 self._admission.leave(birth.caller.session, birth.caller.uid, claim=birth.claim)
@@ -68,6 +65,17 @@ class Hatchery:
             for watcher in self._sandboxes.watchers:
                 watcher.created(created, time.monotonic() - began)
         return made
+
+    async def _register(
+        self, births: Sequence[Birth], vms: Sequence[Vm], saved: Saved
+    ) -> list[Created]:
+        children = [(_named(birth, vm, saved), vm) for birth, vm in zip(births, vms, strict=True)]
+        try:
+            return self._sandboxes.register_all(children)
+        except EngineError:
+            for vm in vms:
+                await self._factory.destroy(vm)
+            raise
 
     async def _vms(self, saved: Saved, births: Sequence[Birth]) -> list[Vm]:
         tasks = [spawn(self._vm(saved, birth), name="make a child") for birth in births]
@@ -103,6 +111,17 @@ def _named(birth: Birth, vm: Vm, saved: Saved) -> Birth:
     return replace(birth, spec=spec, layers=origin.layers, booted=origin.booted)
 
 
+class Fork(Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    parent: str
+    count: int
+    lease_s: int
+    ref_prefix: str
+    on_expire: str
+    """Empty leaves the parent's."""
+
+
 class Forks:
     """Forks sandboxes."""
 
@@ -128,35 +147,50 @@ class Forks:
         ttl_s: int = 0,
         ref_prefix: str = "",
         on_expire: str = "",
+        request_id: str = "",
     ) -> list[Created]:
         """`count` sandboxes that share the parent's past and nothing after.
 
         They inherit its variables, labels and, unless it is given, what its end does; the
         lease is their own.  A hibernated parent is not woken.  Raises `InvalidArgument`,
-        `SandboxNotFound`, `StateConflict`, and as `Hatchery.hatch`.
+        `SandboxNotFound`, `StateConflict`, `RequestConflict`, and as `Hatchery.hatch`.
         """
         if not 1 <= count <= self.max_count:
             raise InvalidArgument("count", f"must be 1 to {self.max_count}")
-        lease_s = lease_length(ttl_s, self._default_lease_s)
-        parent = self._sandboxes.get(caller, sandbox_id)
+        wish = Fork(
+            parent=sandbox_id,
+            count=count,
+            lease_s=lease_length(ttl_s, self._default_lease_s),
+            ref_prefix=ref_prefix,
+            on_expire=on_expire,
+        )
+        if not request_id:
+            return await self._fork(caller, wish)
+
+        async def work() -> str:
+            return " ".join(child.sandbox.id for child in await self._fork(caller, wish))
+
+        told = await self._sandboxes.requests.once(caller.name, request_id, ("fork", wish), work)
+        return [self._sandboxes.told(self._sandboxes.get(caller, one)) for one in told.split()]
+
+    async def _fork(self, caller: Caller, wish: Fork) -> list[Created]:
+        parent = self._sandboxes.get(caller, wish.parent)
         birth = Birth(
             caller=Caller(name=caller.name, uid=caller.uid),
             spec=replace(parent.spec, claim_ref=""),
-            lease_s=lease_s,
-            claim=_inherited(parent.claim, lease_s, on_expire),
+            lease_s=wish.lease_s,
+            claim=_inherited(parent.claim),
+            on_expire=wish.on_expire or parent.on_expire,
             parent=parent.id,
-            ref_prefix=ref_prefix,
+            ref_prefix=wish.ref_prefix,
         )
         children = await self._hatchery.hatch(
-            [birth] * count, self._saver.saved(caller, sandbox_id)
+            [birth] * wish.count, self._saver.saved(caller, parent.id)
         )
         for watcher in self._sandboxes.watchers:
-            watcher.copied(parent, Copy.FORK, "", count)
+            watcher.copied(parent, Copy.FORK, "", wish.count)
         return children
 
 
-def _inherited(claim: Claim | None, lease_s: int, on_expire: str) -> Claim | None:
-    if claim is None:
-        return None
-    on_expire = on_expire or claim.on_expire
-    return replace(claim, ttl_s=lease_s, on_expire=on_expire, template_digest="")
+def _inherited(claim: Claim | None) -> Claim | None:
+    return None if claim is None else replace(claim, template_digest="")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
 
 from sandbox_engine.errors import EngineError, StateConflict
 from sandbox_engine.model.caller import Caller
@@ -64,7 +66,7 @@ class Hibernation:
             await self.hibernate(NODE, live.sandbox.id)
 
     async def _hibernate(self, live: Live) -> None:
-        async with self._sandboxes.finishing(live):
+        async with self._sandboxes.finishing(live, State.HIBERNATING):
             vm = await self._saver.put_to_sleep(live)
             live.held = None
         for watcher in self._sandboxes.watchers:
@@ -79,11 +81,19 @@ class Hibernation:
         """
         await self._sandboxes.awake(caller, sandbox_id)
         live = self._sandboxes.find(caller, sandbox_id)
-        if live.sandbox.state is State.BOOTING:
-            await self._sandboxes.joined(live)
-        if self._sandboxes.advance(live, Input.WAKE) is State.BOOTING:
-            await self._sandboxes.run_step(live, self._boot(live), "boot")
+        await self.boot(live, restarts_spent=0, slot=nullcontext())
         return live.sandbox
+
+    async def boot(
+        self, live: Live, *, restarts_spent: int, slot: AbstractAsyncContextManager[None]
+    ) -> None:
+        """Boot a failed one from its own disk, in a `slot` that may have to be waited for.
+
+        Its budget is then spent as far as told.  One that runs is left alone.  Raises what
+        making a VM raises.
+        """
+        if self._sandboxes.advance(live, Input.WAKE) is State.BOOTING:
+            await self._sandboxes.run_step(live, self._boot(live, restarts_spent, slot), "boot")
 
     async def _wake_one(self, live: Live) -> None:
         if live.sandbox.state is State.ARCHIVED:
@@ -119,15 +129,15 @@ class Hibernation:
     async def _wake(self, live: Live) -> None:
         began = time.monotonic()
         sandbox, state, deadline = live.sandbox, live.sandbox.state, live.sandbox.deadline
-        async with self._sandboxes.finishing(live):
+        async with self._sandboxes.finishing(live, state):
             with self._saver.opened(sandbox.id) as saved:
                 identity = vms.same_identity(sandbox.spec.env)
                 vm = await self._saver.restored(
                     saved.origin, saved.files, sandbox_id=sandbox.id, identity=identity
                 )
             await self._take(live, vm, state)
-            if state is State.UNARCHIVING and sandbox.claim is not None:
-                sandbox.deadline = self._clock.now() + sandbox.claim.ttl_s
+            if state is State.UNARCHIVING:
+                sandbox.deadline = self._clock.now() + sandbox.lease_s
         if sandbox.deadline != deadline:
             self._sandboxes.on_lease()
         self._store.remove(sandbox.id)
@@ -136,20 +146,25 @@ class Hibernation:
                 watcher.shelved(sandbox, Shelf.UNARCHIVE)
             watcher.woke(sandbox, time.monotonic() - began)
 
-    async def _boot(self, live: Live) -> None:
+    async def _boot(
+        self, live: Live, restarts_spent: int, slot: AbstractAsyncContextManager[None]
+    ) -> None:
         sandbox = live.sandbox
-        async with self._sandboxes.finishing(live):
+        async with self._sandboxes.finishing(live, State.BOOTING):
             if live.held is not None:
                 # Its disk is a layer from now on; what else it had goes.
-                dead, live.held = live.held, None
-                self._saver.keep_disk(sandbox, dead)
+                dead = live.held
+                self._saver.keep_disk(sandbox, Path(dead.machine.ref.directory))
+                live.held = None
                 spawn(self._factory.destroy(dead), name=f"bury {dead.name}")
             identity = vms.same_identity(sandbox.spec.env)
-            vm = await self._saver.restored(
-                origin_of(sandbox), None, sandbox_id=sandbox.id, identity=identity
-            )
+            async with slot:
+                vm = await self._saver.restored(
+                    origin_of(sandbox), None, sandbox_id=sandbox.id, identity=identity
+                )
             sandbox.booted, sandbox.failure = True, ""
             sandbox.restarts += 1
+            sandbox.restarts_spent = restarts_spent
             sandbox.restarted_at = self._clock.now()
             await self._take(live, vm, State.BOOTING)
         for watcher in self._sandboxes.watchers:

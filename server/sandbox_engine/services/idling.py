@@ -15,7 +15,7 @@ from sandbox_engine.errors import EngineError
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.model.machine import State
-from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.sandbox import ARCHIVE, Sandbox
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.hibernation import Hibernation
 from sandbox_engine.services.live import Live
@@ -39,8 +39,8 @@ class Idling:
     def sweep(self) -> None:
         """Begin what is due."""
         for live in self._sandboxes.all_live():
-            if live.sandbox.claim is None or live.sandbox.deadline is None:
-                continue
+            if live.sandbox.deadline is None:
+                continue  # its session decides
             if unsaved(live.sandbox):
                 continue  # which cannot be saved
             rule, idle_s = self.rule_of(live.sandbox), live.idle.idle_s()
@@ -59,13 +59,13 @@ class Idling:
     def archives(self, live: Live) -> bool:
         """Whether the end of its lease is the archive and not the end."""
         sandbox = live.sandbox
-        if sandbox.claim is None or unsaved(sandbox):
+        if sandbox.deadline is None or unsaved(sandbox):
             return False
-        if self.runs_out(sandbox.claim):
+        if sandbox.claim is not None and self.runs_out(sandbox.claim):
             return False
         if sandbox.state in (State.ARCHIVED, State.FAILED, State.BOOTING):
             return False
-        return sandbox.claim.on_expire == "archive" or self.rule_of(sandbox).archive_s > 0
+        return sandbox.on_expire == ARCHIVE or self.rule_of(sandbox).archive_s > 0
 
     async def shelve(self, live: Live) -> bool:
         """Archive one; whether that was done."""

@@ -25,6 +25,7 @@ class Birth(Struct, frozen=True, kw_only=True):
     spec: SandboxSpec
     lease_s: int
     claim: Claim | None
+    on_expire: str = "destroy"
     layers: tuple[str, ...] = ()
     booted: bool | None = None
     """None where the VM itself tells."""

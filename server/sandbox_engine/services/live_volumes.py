@@ -24,7 +24,7 @@ from sandbox_engine.errors import (
 )
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.machine import ENDED, State
-from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.sandbox import ARCHIVE, Sandbox
 from sandbox_engine.model.volume import (
     Grant,
     VolumeWish,
@@ -93,7 +93,7 @@ class LiveVolumes:
         check_fits((*stays, *granted))
         if granted and not sandbox.volume_disks:
             raise InvalidArgument("volumes", "this template takes none: build it with `volumes`")
-        if granted and claim.on_expire == "archive":
+        if granted and sandbox.on_expire == ARCHIVE:
             raise InvalidArgument("volumes", "a claim that is to be archived takes none")
         if tuple(stays) == claim.wanted_volumes and not granted:
             await self._tried(sandbox)

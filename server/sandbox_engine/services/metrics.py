@@ -75,6 +75,9 @@ class Metrics(Collector):
         """See `Watcher`."""
         self._vmm_exits += 1
 
+    def gave_up(self, sandbox: Sandbox) -> None:
+        """See `Watcher`."""
+
     def render(self) -> bytes:
         """Everything, in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sandbox_engine import __version__
+from sandbox_engine.model.idle_rule import NO_RULE, IdleRule
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.vmm import Platform
 from sandbox_engine.services.admission import Admission
@@ -22,6 +23,7 @@ class PoolInfo(Struct, frozen=True, kw_only=True):
     hits: int
     misses: int
     failures: int
+    idle: IdleRule = NO_RULE
 
 
 class NodeInfo(Struct, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class Node:
         self._platform, self._accel, self._accel_reason = platform, accel, accel_reason
         self._cgroups = cgroups
         self._started_at = clock.now()
+        self._rules: dict[str, IdleRule] = {}
 
     def info(self) -> NodeInfo:
         """The node now."""
@@ -89,14 +92,25 @@ class Node:
                     hits=pool.status.hits,
                     misses=pool.status.misses,
                     failures=pool.status.failures,
+                    idle=self.idle_rule(pool.template),
                 )
             )
         return infos
 
-    async def set_pool(self, template: str, *, warm: int, waiting: int = 1) -> None:
-        """Set a pool's targets.  Raises `TemplateNotFound` and what verification says."""
+    async def set_pool(
+        self, template: str, *, warm: int, waiting: int = 1, idle: IdleRule = NO_RULE
+    ) -> None:
+        """Set a pool's targets, and what becomes of its sandboxes that are left alone.
+
+        Raises `TemplateNotFound` and what verification says.
+        """
         await self._pools.verified(template)
         self._pools.configure(template, warm=warm, waiting=waiting)
+        self._rules[template] = idle
+
+    def idle_rule(self, template: str) -> IdleRule:
+        """What a template's pool was last told here; says nothing where that is nothing."""
+        return self._rules.get(template, NO_RULE)
 
     def drain(self, *, draining: bool) -> None:
         """Take no new sandboxes and keep none ready, or do both again.  What runs, runs on."""

@@ -31,7 +31,7 @@ YIELD_S = 0.002
 _log = structlog.get_logger(__name__)
 
 
-class CreationBudget:
+class CreationBudget(contextlib.AbstractAsyncContextManager[None]):
     """How many VMs may be in creation at once, over every pool."""
 
     def __init__(self, concurrency: int = 0) -> None:

@@ -67,14 +67,30 @@ class Promotions:
         *,
         size: str = "",
         tenant: str | None = None,
+        request_id: str = "",
     ) -> Record:
         """Publish the state of a sandbox as `name`, in place of an earlier one of its key.
 
         The sandbox runs on, or sleeps on.  Durable when it returns.  Raises
         `InvalidArgument`, `SandboxNotFound`, `StateConflict`, `NotOffered` (the name is
-        taken), `NoSpace`, `GuestUnavailable`.
+        taken), `RequestConflict`, `NoSpace`, `GuestUnavailable`.
         """
         check_name(name)
+        if not request_id:
+            return await self._promote(caller, sandbox_id, name, size, tenant)
+
+        async def work() -> str:
+            record = await self._promote(caller, sandbox_id, name, size, tenant)
+            return msgspec.json.encode(record).decode()
+
+        # The record itself: a later promote may have replaced it, and the digest is the answer.
+        request = ("promote", sandbox_id, name, size, tenant)
+        told = await self._sandboxes.requests.once(caller.name, request_id, request, work)
+        return msgspec.json.decode(told, type=Record)
+
+    async def _promote(
+        self, caller: Caller, sandbox_id: str, name: str, size: str, tenant: str | None
+    ) -> Record:
         sandbox = self._sandboxes.get(caller, sandbox_id)
         net = DEFAULT_NET if sandbox.claim is None else sandbox.claim.net
         key = Key(name, net, size if sandbox.claim is None else sandbox.claim.size)

@@ -1,16 +1,17 @@
 """What an earlier engine left, put right before the first call is served.
 
 A leased sandbox whose VM still runs is adopted, with its deadline and identity as they
-were.  Everything else this engine's journal, process table and state folder speak of is
-removed: what died with its session, what was being created, what was warm.  Nothing is
-removed because one probe was slow: only what is gone, or was never handed out, goes.
+were; one whose VM died is kept, failed, with its disk.  Everything else this engine's
+journal, process table and state folder speak of is removed: what died with its session,
+what was being created, what was warm.  Nothing is removed because one probe was slow: only
+what is gone, or was never handed out, goes.
 """
 
 from __future__ import annotations
 
 import structlog
 
-from sandbox_engine.model.machine import State
+from sandbox_engine.model.machine import ENDED, State
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.model.snapshot import Kind
 from sandbox_engine.ports.journal import Journal
@@ -18,7 +19,9 @@ from sandbox_engine.ports.snapshots import SnapshotStore
 from sandbox_engine.ports.templates import TemplatePins
 from sandbox_engine.ports.vmm import MachineRef
 from sandbox_engine.services.admission import Admission
+from sandbox_engine.services.registry import unsaved
 from sandbox_engine.services.sandboxes import Sandboxes
+from sandbox_engine.services.saving import keep_disk
 from sandbox_engine.services.vms import Vm, VmFactory
 from sandbox_engine.services.workspaces import Workspaces
 
@@ -72,6 +75,8 @@ class Recovery:
             vm = await self._adopted(sandbox, refs.get(sandbox.vm))
             if vm is None and sandbox.state is State.HIBERNATING and self._asleep(sandbox):
                 continue  # it was saved before its VM ended
+            if vm is None and self._failed(sandbox):
+                continue
             if vm is None:
                 self._journal.sandbox_gone(sandbox)
                 _log.info("sandbox ended with the engine", sandbox=sandbox.id)
@@ -98,6 +103,27 @@ class Recovery:
         self._journal.sandbox_put(sandbox)
         self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim)
         self._sandboxes.track(sandbox, None)
+        return True
+
+    def _failed(self, sandbox: Sandbox) -> bool:
+        """Keep one whose VM is gone and whose disk is not: it can boot from that."""
+        held_by_lease = sandbox.session is None and sandbox.deadline is not None
+        if not held_by_lease or sandbox.state in ENDED or unsaved(sandbox):
+            return False
+        directory = self._factory.root / sandbox.vm
+        if sandbox.disk and not (directory / sandbox.disk).is_file():
+            return False
+        news = sandbox.state not in (State.FAILED, State.BOOTING)
+        sandbox.state = State.FAILED
+        if news:
+            sandbox.failure = "its virtual machine died"
+        self._admission.adopt(sandbox.session, sandbox.uid, claim=sandbox.claim)
+        self._sandboxes.track(sandbox, None)
+        if sandbox.disk:
+            keep_disk(self._store, self._journal, sandbox, directory)
+        for watcher in self._sandboxes.watchers if news else ():
+            watcher.vm_exited(sandbox)
+        _log.warning("a virtual machine died meanwhile", sandbox=sandbox.id, vm=sandbox.vm)
         return True
 
     def _forget_states(self) -> None:

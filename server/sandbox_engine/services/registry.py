@@ -23,8 +23,9 @@ from sandbox_engine.errors import (
     StateConflict,
 )
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.machine import ENDED, Input, State, step
-from sandbox_engine.model.sandbox import Sandbox
+from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
 from sandbox_engine.model.size import EGRESS_NET
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
@@ -40,7 +41,7 @@ from sandbox_engine.services.watching import Watcher
 
 _log = structlog.get_logger(__name__)
 _STILL = (State.HIBERNATED, State.ARCHIVED)
-_ASLEEP = (State.HIBERNATING, *_STILL, State.WAKING, State.UNARCHIVING)
+_ASLEEP = (State.HIBERNATING, *_STILL, State.WAKING, State.UNARCHIVING, State.BOOTING)
 _NEED_ALL = {Input.SAVE, Input.HIBERNATE, Input.WAKE}
 """A saved state holds no workspace and no volume: those would go on changing without it."""
 _BEGIN = (Input.PAUSE, Input.RESUME, Input.SAVE, Input.HIBERNATE, Input.WAKE, Input.ARCHIVE)
@@ -62,6 +63,8 @@ class Registry:
         self.network: Network = NoNetwork()
         self.waker: Callable[[Live], Awaitable[None]] = _no_waker
         """Wakes a hibernated sandbox."""
+        self.on_failed: Callable[[Live], None] = self.gave_up
+        """Called when a VM died, and everybody was told."""
 
     def track(self, sandbox: Sandbox, vm: Vm | None) -> None:
         """Know a sandbox (new, or adopted after a restart) and watch its VM."""
@@ -136,8 +139,9 @@ class Registry:
         """Bring a hibernated sandbox back for whoever is about to use it, and wait for its
         workspace.
 
-        Every other state it leaves to that use.  Raises `SandboxNotFound`, what a wake
-        raises, and `GuestUnavailable` where the workspace cannot be mounted.
+        One that boots is waited for.  Every other state it leaves to that use.  Raises
+        `SandboxNotFound`, what a wake raises, and `GuestUnavailable` where the workspace
+        cannot be mounted.
         """
         live = self.find(caller, sandbox_id)
         while live.sandbox.state in _ASLEEP:
@@ -165,8 +169,8 @@ class Registry:
     # -- steps -------------------------------------------------------------------
 
     @asynccontextmanager
-    async def finishing(self, live: Live) -> AsyncIterator[None]:
-        """Leave a transitional state by how the step inside ended."""
+    async def finishing(self, live: Live, begun: State) -> AsyncIterator[None]:
+        """Leave the state that its step began by how the step inside ended."""
         failure: EngineError | None = None
         try:
             yield
@@ -175,9 +179,10 @@ class Registry:
         sandbox = live.sandbox
         if sandbox.state in ENDED:  # its end is not this step's
             raise StateConflict(have=sandbox.state.value, given="finish this step of") from failure
+        if sandbox.state is not begun:  # its VM died: what is now is not this step's either
+            words = sandbox.failure or "its virtual machine died"
+            raise GuestUnavailable(f"sandbox {sandbox.id} failed: {words}") from failure
         self.advance(live, Input.DONE if failure is None else Input.STEP_FAILED)
-        if sandbox.state is State.FAILED:
-            raise GuestUnavailable(f"sandbox {sandbox.id} failed: {sandbox.failure}") from failure
         if failure is not None:
             raise failure
 
@@ -215,6 +220,12 @@ class Registry:
         for watcher in self.watchers:
             watcher.vm_exited(live.sandbox)
         _log.warning("a virtual machine died", sandbox=live.sandbox.id, vm=vm.name)
+        self.on_failed(live)
+
+    def gave_up(self, live: Live) -> None:
+        """A failed one stays so until somebody wakes it."""
+        for watcher in self.watchers:
+            watcher.gave_up(live.sandbox)
 
     # -- leases ------------------------------------------------------------------
 
@@ -243,9 +254,13 @@ class Registry:
 
 def others_disk(sandbox: Sandbox) -> str:
     """What it has that is not its own alone, in words; nothing for most."""
-    if sandbox.spec.session_key is not None:
+    return _wants_others_disk(sandbox.spec, sandbox.claim)
+
+
+def _wants_others_disk(spec: SandboxSpec, claim: Claim | None) -> str:
+    if spec.session_key is not None:
         return "a workspace"
-    return "volumes" if sandbox.claim is not None and sandbox.claim.held_volumes else ""
+    return "volumes" if claim is not None and claim.held_volumes else ""
 
 
 def unsaved(sandbox: Sandbox) -> str:
@@ -253,9 +268,14 @@ def unsaved(sandbox: Sandbox) -> str:
 
     Claims of the egress lane are not saved by the node API's contract.
     """
-    if sandbox.claim is not None and sandbox.claim.net == EGRESS_NET:
+    return would_be_unsaved(sandbox.spec, sandbox.claim)
+
+
+def would_be_unsaved(spec: SandboxSpec, claim: Claim | None) -> str:
+    """What would keep such a sandbox from being saved, in words; nothing for most."""
+    if claim is not None and claim.net == EGRESS_NET:
         return "the egress lane"
-    return others_disk(sandbox)
+    return _wants_others_disk(spec, claim)
 
 
 async def _no_waker(live: Live) -> None:

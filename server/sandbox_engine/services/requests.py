@@ -34,7 +34,10 @@ class Requests:
         request: object,
         work: Callable[[], Awaitable[str]],
     ) -> str:
-        """Run `work` unless it ran before; its sandbox id either way."""
+        """Run `work` unless it ran before; what it answered either way.
+
+        Raises `InvalidArgument` for what is no id, `RequestConflict`, and what `work` does.
+        """
         if len(key) > MAX_ID or not key.isprintable():
             raise InvalidArgument("request_id", f"must be at most {MAX_ID} printable characters")
         fingerprint = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
@@ -44,7 +47,7 @@ class Requests:
             row = await asyncio.shield(running[1])
         if row is not None:
             _check(row.fingerprint, fingerprint)
-            return row.sandbox_id
+            return row.answer
         return await self._run(scope, key, fingerprint, work)
 
     async def _run(
@@ -57,7 +60,7 @@ class Requests:
         future: asyncio.Future[RequestRow] = asyncio.get_running_loop().create_future()
         self._running[scope, key] = fingerprint, future
         try:
-            sandbox_id = await work()
+            answer = await work()
         except BaseException as error:
             future.set_exception(
                 error
@@ -68,10 +71,10 @@ class Requests:
             raise
         finally:
             del self._running[scope, key]
-        row = RequestRow(fingerprint=fingerprint, sandbox_id=sandbox_id)
+        row = RequestRow(fingerprint=fingerprint, answer=answer)
         self._journal.request_put(scope, key, row, self._clock.now() + RETENTION_S)
         future.set_result(row)
-        return sandbox_id
+        return answer
 
 
 def _check(had: str, given: str) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import structlog
-from msgspec.structs import replace
 
 from sandbox_engine.errors import (
     EngineError,
@@ -30,6 +29,8 @@ from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress import check_ceiling
 from sandbox_engine.model.machine import ENDED, Input, State, step
 from sandbox_engine.model.sandbox import (
+    ARCHIVE,
+    DESTROY,
     Created,
     Sandbox,
     SandboxSpec,
@@ -49,7 +50,7 @@ from sandbox_engine.services.admission import Admission
 from sandbox_engine.services.live import Birth, Live, NothingPromoted, Promoted, check_fit
 from sandbox_engine.services.pool import Pool
 from sandbox_engine.services.pools import Pools
-from sandbox_engine.services.registry import Registry, others_disk
+from sandbox_engine.services.registry import Registry, others_disk, unsaved, would_be_unsaved
 from sandbox_engine.services.requests import Requests
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
 from sandbox_engine.services.volumes import Volumes, held_by
@@ -60,6 +61,13 @@ _log = structlog.get_logger(__name__)
 
 
 _NOTHING = MachineStats(rss_bytes=0, page_faults=0)
+
+
+def _check_archivable(caller: Caller, disk: str) -> None:
+    if caller.session is not None:
+        raise InvalidArgument("on_expire", "a sandbox of a session ends with it")
+    if disk:
+        raise InvalidArgument("on_expire", f"a sandbox with {disk} cannot be archived")
 
 
 class Sandboxes(Registry):
@@ -83,7 +91,8 @@ class Sandboxes(Registry):
     ) -> None:
         super().__init__(journal=journal, snapshots=snapshots, pins=pins, clock=clock)
         self._pools, self._factory, self._admission = pools, factory, admission
-        self._requests = requests
+        self.requests = requests
+        """Of every creating call."""
         self._mint, self._workspaces = mint, workspaces
         self._default_lease_s = default_lease_s
         self.allowed_services = allowed_services
@@ -107,12 +116,14 @@ class Sandboxes(Registry):
         ttl_s: int = 0,
         request_id: str = "",
         claim: Claim | None = None,
+        on_expire: str = "",
     ) -> Created:
         """A new sandbox of `spec`, running, its identity confirmed.
 
         Held by the caller's session where it has one, else by a lease of `ttl_s`
-        (0 is the node's default).  Does not wait at all when a warm VM is there.  A
-        `claim` may ask for another size than the template's; it is then booted.
+        (0 is the node's default), at whose end `on_expire` is done.  Does not wait at all
+        when a warm VM is there.  A `claim` may ask for another size than the template's; it
+        is then booted.
 
         Raises `InvalidArgument`, `TemplateNotFound`, `TemplateCorrupt`,
         `TemplateIncompatible`, `PoolExhausted`, `LimitReached`, `Draining`,
@@ -122,21 +133,27 @@ class Sandboxes(Registry):
         self.network.check(spec)
         check_ceiling(spec.egress_allow, self.allowed_services)
         lease_s = lease_length(ttl_s, self._default_lease_s)
-        if not request_id:
-            return await self._create(caller, spec, lease_s, claim)
-        return await self._create_once(caller, spec, lease_s, request_id)
+        if on_expire == ARCHIVE:
+            _check_archivable(caller, would_be_unsaved(spec, claim))
+        birth = Birth(
+            caller=caller,
+            spec=spec,
+            lease_s=lease_s,
+            claim=claim,
+            on_expire=on_expire or DESTROY,
+        )
 
-    async def _create_once(
-        self, caller: Caller, spec: SandboxSpec, lease_s: int, request_id: str
-    ) -> Created:
         async def work() -> str:
-            return (await self._create(caller, spec, lease_s)).sandbox.id
+            return (await self._create(birth)).sandbox.id
 
-        key = (spec, lease_s, caller.session)
-        sandbox_id = await self._requests.once(caller.name, request_id, key, work)
-        return self._told(self.get(caller, sandbox_id))
+        if not request_id:
+            return await self._create(birth)
+        # What was in the request of an older engine comes first, as it was.
+        key = (spec, lease_s, caller.session, *filter(None, [on_expire]))
+        sandbox_id = await self.requests.once(caller.name, request_id, key, work)
+        return self.told(self.get(caller, sandbox_id))
 
-    def _told(self, sandbox: Sandbox) -> Created:
+    def told(self, sandbox: Sandbox) -> Created:
         """With its tokens, which the same sandbox always has."""
         return Created(
             sandbox=sandbox,
@@ -144,10 +161,8 @@ class Sandboxes(Registry):
             session_token=self._mint.session_token(sandbox.id),
         )
 
-    async def _create(
-        self, caller: Caller, spec: SandboxSpec, lease_s: int, claim: Claim | None = None
-    ) -> Created:
-        birth = Birth(caller=caller, spec=spec, lease_s=lease_s, claim=claim)
+    async def _create(self, birth: Birth) -> Created:
+        caller, spec, claim = birth.caller, birth.spec, birth.claim
         promoted = self.promoted.chosen(birth)
         if promoted is not None:
             return await self.promoted.create(birth, promoted)
@@ -173,7 +188,7 @@ class Sandboxes(Registry):
             await self.network.connect(vm, spec, claim)
             if workspace is not None:
                 mounting = self._workspaces.begin(workspace, vm)
-            created = self._hand_out(caller, spec, lease_s, vm, claim)
+            created = self._hand_out(birth, vm)
             self._live[created.sandbox.id].mounting = mounting
         except BaseException as error:
             self._admission.leave(caller.session, caller.uid, claim=claim)
@@ -213,17 +228,30 @@ class Sandboxes(Registry):
         size = vm.size or baked_size(vm.template.manifest)
         check_fit(spec, size.memory_mib, size.cpus)
 
-    def _hand_out(
-        self, caller: Caller, spec: SandboxSpec, lease_s: int, vm: Vm, claim: Claim | None
-    ) -> Created:
-        if spec.env:
+    def _hand_out(self, birth: Birth, vm: Vm) -> Created:
+        if birth.spec.env:
             # Ahead of any operation in channel order, so it need not be waited for.
-            vm.channel.notify({"op": "configure", "env": spec.env})
-        birth = Birth(caller=caller, spec=spec, lease_s=lease_s, claim=claim)
+            vm.channel.notify({"op": "configure", "env": birth.spec.env})
         return self.register(birth, vm)
 
     def register(self, birth: Birth, vm: Vm) -> Created:
-        """A VM, its identity confirmed, becomes a sandbox.  The caller took its place."""
+        """See `register_all`."""
+        (created,) = self.register_all([(birth, vm)])
+        return created
+
+    def register_all(self, births: Sequence[tuple[Birth, Vm]]) -> list[Created]:
+        """VMs, their identities confirmed, become sandboxes: all of them or, on a raise, none.
+
+        The caller took their places.  Raises `NoSpace`.
+        """
+        made = [(self._sandbox(birth, vm), vm) for birth, vm in births]
+        self._journal.sandbox_put(*(sandbox for sandbox, _ in made))
+        for sandbox, vm in made:
+            self.network.configure(sandbox, vm, saved=bool(sandbox.layers))
+            self.track(sandbox, vm)
+        return [self.told(sandbox) for sandbox, _ in made]
+
+    def _sandbox(self, birth: Birth, vm: Vm) -> Sandbox:
         caller, spec, claim = birth.caller, birth.spec, birth.claim
         assert vm.template is not None
         size = vm.size or baked_size(vm.template.manifest)
@@ -237,6 +265,8 @@ class Sandboxes(Registry):
             uid=caller.uid,
             session=caller.session,
             deadline=None if caller.session is not None else now + birth.lease_s,
+            lease_s=birth.lease_s,
+            on_expire=birth.on_expire,
             memory_mib=size.memory_mib,
             vcpus=size.cpus,
             created_at=now,
@@ -251,10 +281,7 @@ class Sandboxes(Registry):
             volume_disks=vm.template.manifest.volumes,
         )
         self.network.settle(sandbox, vm)
-        self._journal.sandbox_put(sandbox)
-        self.network.configure(sandbox, vm, saved=bool(birth.layers))
-        self.track(sandbox, vm)
-        return self._told(sandbox)
+        return sandbox
 
     def mount_again(self) -> None:
         """After a restart: have the workspaces of adopted sandboxes mounted where they are not.
@@ -283,7 +310,7 @@ class Sandboxes(Registry):
         return live.sandbox
 
     async def _pause(self, live: Live) -> None:
-        async with self.finishing(live):
+        async with self.finishing(live, State.PAUSING):
             await live.vm.machine.pause()
 
     async def resume(self, caller: Caller, sandbox_id: str) -> Sandbox:
@@ -294,7 +321,7 @@ class Sandboxes(Registry):
         return live.sandbox
 
     async def _resume(self, live: Live) -> None:
-        async with self.finishing(live):
+        async with self.finishing(live, State.RESUMING):
             await live.vm.machine.resume()
             try:
                 if live.vm.guest is None:  # adopted while it was paused
@@ -323,7 +350,8 @@ class Sandboxes(Registry):
     def renew(self, caller: Caller, sandbox_id: str, ttl_s: int, *, on_expire: str = "") -> Sandbox:
         """Set the lease to end `ttl_s` from now (0 is the default, clamped to the cap).
 
-        `on_expire` changes what a claim's end does; empty leaves it.
+        `on_expire` changes what its end does; empty leaves it.  Raises `StateConflict`, and
+        `InvalidArgument` for one that cannot be archived.
         """
         live = self.find(caller, sandbox_id)
         sandbox = live.sandbox
@@ -333,15 +361,16 @@ class Sandboxes(Registry):
             raise StateConflict(have=sandbox.state.value, given="renew")
         if live.archiving:
             raise StateConflict(have="being archived", given="renew")
-        lease_s = lease_length(ttl_s, self._default_lease_s)
-        before = sandbox.deadline, sandbox.claim
-        sandbox.deadline = self._clock.now() + lease_s
-        if (claim := sandbox.claim) is not None:
-            sandbox.claim = replace(claim, ttl_s=lease_s, on_expire=on_expire or claim.on_expire)
+        if on_expire == ARCHIVE:
+            _check_archivable(caller, unsaved(sandbox))
+        before = sandbox.deadline, sandbox.lease_s, sandbox.on_expire
+        sandbox.lease_s = lease_length(ttl_s, self._default_lease_s)
+        sandbox.deadline = self._clock.now() + sandbox.lease_s
+        sandbox.on_expire = on_expire or sandbox.on_expire
         try:
             self._journal.sandbox_put(sandbox)
         except NoSpace:  # a lease that a restart would not know is none
-            sandbox.deadline, sandbox.claim = before
+            sandbox.deadline, sandbox.lease_s, sandbox.on_expire = before
             raise
         self.on_lease()
         return sandbox

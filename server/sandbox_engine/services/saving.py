@@ -99,7 +99,7 @@ class Saver:
         return Saved(self._store, files, record.origin)
 
     async def _save(self, live: Live, made: list[Saved]) -> None:
-        async with self._sandboxes.finishing(live):
+        async with self._sandboxes.finishing(live, State.SAVING):
             files = self._store.draft()
             try:
                 await self._copy(live, files)
@@ -226,12 +226,9 @@ class Saver:
         finally:
             self._store.release(origin.layers)
 
-    def keep_disk(self, sandbox: Sandbox, vm: Vm) -> None:
-        """The disk of a VM that died becomes a layer of its sandbox."""
-        layer = _layer_name()
-        self._store.add_layer(layer, _disk(vm, sandbox))
-        sandbox.layers = (*sandbox.layers, layer)
-        self._journal.sandbox_put(sandbox)
+    def keep_disk(self, sandbox: Sandbox, directory: Path) -> None:
+        """See `keep_disk`."""
+        keep_disk(self._store, self._journal, sandbox, directory)
 
     def _seal(self, layers: tuple[str, ...]) -> None:
         for name in layers:
@@ -248,6 +245,23 @@ def origin_of(sandbox: Sandbox, layers: tuple[str, ...] | None = None) -> Origin
         booted=sandbox.booted,
         layers=sandbox.layers if layers is None else layers,
     )
+
+
+def keep_disk(store: SnapshotStore, journal: Journal, sandbox: Sandbox, directory: Path) -> None:
+    """The disk of a VM that died becomes a layer of its sandbox, which has none from then on.
+
+    `directory` was the VM's.  Raises `NoSpace`; then nothing is changed.
+    """
+    before = sandbox.layers, sandbox.disk
+    layer = _layer_name()
+    store.add_layer(layer, directory / sandbox.disk)
+    sandbox.layers, sandbox.disk = (*sandbox.layers, layer), ""
+    try:
+        journal.sandbox_put(sandbox)
+    except EngineError:
+        sandbox.layers, sandbox.disk = before
+        store.release([layer])
+        raise
 
 
 def _check(sandbox: Sandbox, state: State, verb: str) -> None:

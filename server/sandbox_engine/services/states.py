@@ -15,6 +15,7 @@ from sandbox_engine.services.hibernation import Hibernation
 from sandbox_engine.services.idling import Idling
 from sandbox_engine.services.pool import CreationBudget
 from sandbox_engine.services.promotions import Promotions
+from sandbox_engine.services.restarts import Restarts
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.saving import Saver
 from sandbox_engine.services.vms import VmFactory
@@ -39,6 +40,7 @@ class States:
         max_fork_count: int,
         checkpoint_ttl_s: float,
         idle_rule: IdleRule,
+        restart_budget: int,
     ) -> None:
         saver = Saver(
             sandboxes=sandboxes,
@@ -59,6 +61,7 @@ class States:
         self.hibernation = Hibernation(
             sandboxes=sandboxes, saver=saver, store=store, factory=factory, clock=clock
         )
+        self.restarts = Restarts(sandboxes, self.hibernation, budget, limit=restart_budget)
         self.idling = Idling(sandboxes, self.hibernation, idle_rule)
         self.forks = Forks(
             sandboxes=sandboxes,

@@ -51,8 +51,11 @@ class Usage:
         self._write(Event(copy.value), sandbox, what, children)
 
     def vm_exited(self, sandbox: Sandbox) -> None:
-        """Its VM is down, and is not started again."""
+        """Its VM is down."""
         self._write(Event.VMM_EXIT, sandbox)
+
+    def gave_up(self, sandbox: Sandbox) -> None:
+        """It is not started again."""
         self._write(Event.VMM_FAILED, sandbox, ref=sandbox.failure)
 
     def egress(self, sandbox: Sandbox, event: EgressEvent) -> None:

@@ -279,7 +279,7 @@ class VmFactory:
             await self.reconnect(vm)
         except EngineError as error:
             _log.warning("an adopted guest does not answer", vm=vm.name, error=str(error))
-            await self.destroy(vm)
+            await self._end(vm)  # its disk may be booted from
             return None
         return vm
 
@@ -325,13 +325,16 @@ class VmFactory:
 
     async def stop(self, vm: Vm) -> None:
         """End the VM and remove its files; the journal is the caller's to update."""
+        await self._end(vm)
+        remove_tree(Path(vm.machine.ref.directory))
+
+    async def _end(self, vm: Vm) -> None:
         if vm.guest is not None:
             await vm.guest.close()
         await vm.machine.kill()
         if vm.link is not None and self.links is not None:
             await self.links.remove(vm.link)
         self._uids.give_back(vm.uid)
-        remove_tree(Path(vm.machine.ref.directory))
 
 
 def baked_size(manifest: Manifest) -> Size:

@@ -62,3 +62,6 @@ class Watcher(Protocol):
 
     def vm_exited(self, sandbox: Sandbox) -> None:
         """A sandbox's VM died by itself; `sandbox.failure` says how."""
+
+    def gave_up(self, sandbox: Sandbox) -> None:
+        """A sandbox whose VM died is not started again by itself; `sandbox.failure` says why."""

@@ -144,7 +144,7 @@ WRITES: dict[str, Callable[[Journal], object]] = {
     "sandbox_put": lambda journal: journal.sandbox_put(sandbox(9)),
     "sandbox_gone": lambda journal: journal.sandbox_gone(sandbox(1)),
     "request_put": lambda journal: journal.request_put(
-        "operator", "key", RequestRow(fingerprint="f", sandbox_id="s"), 10
+        "operator", "key", RequestRow(fingerprint="f", answer="s"), 10
     ),
     "workspace_put": lambda journal: journal.workspace_put(workspace("other")),
     "workspace_gone": lambda journal: journal.workspace_gone(workspace("home")),
@@ -213,12 +213,12 @@ def test_a_sandbox_goes_with_its_vm(journal: Journal) -> None:
 
 
 def test_an_answer_is_found_by_its_scope_and_key_until_it_expires(journal: Journal) -> None:
-    first = RequestRow(fingerprint="a", sandbox_id="sb_1")
+    first = RequestRow(fingerprint="a", answer="sb_1")
     journal.request_put("one", "key", first, expires_at=10)
     assert journal.request_find("one", "key", 9.9) == first
     assert journal.request_find("two", "key", 0) is None
     assert journal.request_find("one", "other", 0) is None
-    second = RequestRow(fingerprint="b", sandbox_id="sb_2")
+    second = RequestRow(fingerprint="b", answer="sb_2")
     journal.request_put("one", "key", second, expires_at=20)
     assert journal.request_find("one", "key", 10) == second
     assert journal.request_find("one", "key", 20) is None
@@ -239,7 +239,7 @@ def test_workspaces_are_by_owner_and_key(journal: Journal) -> None:
 def test_what_was_written_is_found_by_the_next_engine(subject: Subject) -> None:
     furnish(subject.journal)
     subject.journal.vm_launched("vm-1", REF)
-    row = RequestRow(fingerprint="a", sandbox_id="sb_1")
+    row = RequestRow(fingerprint="a", answer="sb_1")
     subject.journal.request_put("one", "key", row, expires_at=10)
     found = subject.died()
     assert content(found) == content(subject.journal)
@@ -268,7 +268,7 @@ def test_a_full_disk_refuses_a_write_and_changes_nothing(subject: Subject, write
 
 def test_a_full_disk_can_be_read(subject: Subject) -> None:
     furnish(subject.journal)
-    row = RequestRow(fingerprint="a", sandbox_id="sb_1")
+    row = RequestRow(fingerprint="a", answer="sb_1")
     subject.journal.request_put("one", "key", row, expires_at=10)
     subject.journal.request_put("one", "old", row, expires_at=0.5)
     subject.fill()

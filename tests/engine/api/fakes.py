@@ -17,6 +17,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.exec import ExecEvent, ExecResult, ExecSpec, Exit, TerminalSize
+from sandbox_engine.model.idle_rule import NO_RULE, IdleRule
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec, SandboxStatus
 from sandbox_engine.model.snapshot import Record
@@ -58,6 +59,7 @@ class FakeSandboxes(Sandboxes):
         ttl_s: int = 0,
         request_id: str = "",
         claim: Claim | None = None,
+        on_expire: str = "",
     ) -> Created:
         self.calls.append(("create", spec.template))
         self.creates.append((spec, ttl_s, request_id))
@@ -388,6 +390,7 @@ class FakeNode(Node):
 
     def __init__(self) -> None:
         self.targets: dict[str, tuple[int, int]] = {"old": (2, 1)}
+        self.rules: dict[str, IdleRule] = {}
         self.draining = False
 
     def info(self) -> NodeInfo:
@@ -415,12 +418,16 @@ class FakeNode(Node):
                 hits=5,
                 misses=6,
                 failures=0,
+                idle=self.rules.get(template, NO_RULE),
             )
             for template, (warm, waiting) in sorted(self.targets.items())
         ]
 
-    async def set_pool(self, template: str, *, warm: int, waiting: int = 1) -> None:
+    async def set_pool(
+        self, template: str, *, warm: int, waiting: int = 1, idle: IdleRule = NO_RULE
+    ) -> None:
         self.targets[template] = warm, waiting
+        self.rules[template] = idle
 
     def drain(self, *, draining: bool) -> None:
         self.draining = draining

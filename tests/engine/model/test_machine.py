@@ -33,7 +33,7 @@ waking . . . . . . . running hibernated . destroying
 archived . . . . archived . unarchiving . . . destroying
 unarchiving . . . . . . . running archived . destroying
 booting . . . . . . . running failed . destroying
-failed . . . . . . booting failed failed failed destroying
+failed . . . . . . booting . . failed destroying
 destroying . . . . . . . destroyed destroying destroying destroying
 destroyed . . . . . . . . . . .
 """

@@ -147,8 +147,7 @@ def test_renew_grants_from_now_and_clamps(node: World, asked: Any, granted: int)
     assert renewed.json == {"deadline": row["deadline"]}
     (sandbox,) = node.claims()
     assert sandbox.deadline == node.clock.at + granted
-    assert sandbox.claim is not None
-    assert sandbox.claim.ttl_s == granted
+    assert sandbox.lease_s == granted
     node.release(grant)
 
 
@@ -252,7 +251,7 @@ def test_usage_has_every_transition_and_its_facts(make_node: Make) -> None:
     assert events[0]["t"] == "2026-09-21T14:13:20.000000Z"
     assert events[0]["vm"] == "vm-" + released["id"].removeprefix("sb_")
     assert events[0]["key"] == events[1]["key"]
-    assert events[4]["ref"] == "its virtual machine died"
+    assert events[4]["ref"].startswith("its virtual machine died")
 
 
 def test_a_burst_over_a_small_pool_is_served_and_the_pool_recovers(make_node: Make) -> None:

@@ -77,6 +77,7 @@ class World(Node):
             "listen": "127.0.0.1:0",
             "api_token": ROOT,
             "sizes": {"tiny": {"cpus": 1, "memory_mib": 256}},
+            "restart_budget": 0,  # what fails is looked at
             **config,
         }
         self.settings = settings
@@ -176,6 +177,7 @@ class World(Node):
             max_fork_count=config.max_fork_count,
             checkpoint_ttl_s=config.checkpoint_ttl_hours * 3600,
             idle_rule=config.idle_rule(),
+            restart_budget=config.restart_budget,
         )
         self.links = FakeLinks()
         self.reaper = Reaper(self.sandboxes, self.clock)
@@ -224,6 +226,7 @@ class World(Node):
         self._ready.set()
         await self._stop.wait()
         self.sandboxes.hurry()
+        self.states.restarts.stop()
         await self.door.stop()
         await cancel(reaper)
         await self.pools.close()

@@ -25,6 +25,7 @@ def node(base_template: str) -> Iterator[Engine]:
         sizes={"tiny": TINY, "small": TINY},
         pools=[{"template": base_template, "size": "tiny", "warm": 2}],
         audit_log=True,
+        restart_budget=0,  # what fails is looked at
     ) as made:
         yield made
 

@@ -147,7 +147,10 @@ class NodeDoor:
         states.idling.runs_out = self.tenants.is_removed
         states.hibernation.check_unarchive = self.tenants.check_extends
         node_rule = config.idle_rule()
-        states.idling.rule_of = lambda one: self.targets.idle_rule(self.claims.key(one), node_rule)
+        states.idling.rule_of = lambda one: (
+            node.idle_rule(one.spec.template)
+            or self.targets.idle_rule(self.claims.key(one), node_rule)
+        )
         environments = Environments(
             sandboxes=sandboxes,
             audit=self._audit,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sandbox_engine.model.machine import State
-from sandbox_engine.model.sandbox import Created, Sandbox, SandboxStatus
+from sandbox_engine.model.sandbox import DESTROY, Created, Sandbox, SandboxStatus
 from sandbox_engine.model.size import Key, Size
 from sandbox_engine.model.snapshot import Record
 from sandbox_engine.model.volume import Grant
@@ -86,7 +86,7 @@ def row(claims: Claims, sandbox: Sandbox) -> Value:
         "claim_ref": sandbox.spec.claim_ref,
         "metadata": sandbox.spec.metadata,
         "volumes": volumes(sandbox),
-        "on_expire": claim.on_expire if claim is not None and claim.on_expire != "destroy" else "",
+        "on_expire": sandbox.on_expire if sandbox.on_expire != DESTROY else "",
         "failed": sandbox.failure if sandbox.state is State.FAILED else "",
     }
     return view | {name: value for name, value in optional.items() if value}

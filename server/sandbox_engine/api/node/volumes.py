@@ -33,7 +33,7 @@ class _Patch(Struct, forbid_unknown_fields=True):
 
 _put = msgspec.json.Decoder(_Put)
 _patch = msgspec.json.Decoder(_Patch)
-_NOTHING = Claim(net="", size="", ttl_s=0)
+_NOTHING = Claim(net="", size="")
 
 
 class VolumeCalls:

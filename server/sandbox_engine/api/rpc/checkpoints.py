@@ -7,10 +7,11 @@ from sandbox.v1 import sandboxes_pb2
 
 from sandbox_engine.api.rpc.paging import page
 from sandbox_engine.api.rpc.promoted import promoted_to_pb
-from sandbox_engine.api.rpc.sandboxes import credentials, sandbox_to_pb
+from sandbox_engine.api.rpc.sandboxes import credentials, on_expire, sandbox_to_pb
 from sandbox_engine.api.rpc.times import seconds, timestamp
 from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.sandbox import DESTROY
 from sandbox_engine.model.snapshot import Record
 from sandbox_engine.services.checkpoints import Branch, Checkpoints
 from sandbox_engine.services.promotions import Promotions
@@ -26,8 +27,9 @@ class CheckpointServicer:
         self, request: pb.CreateCheckpointRequest, caller: Caller
     ) -> pb.CreateCheckpointResponse:
         """A moment, kept."""
-        served(request)
-        record = await self._checkpoints.create(caller, request.sandbox_id, request.name)
+        record = await self._checkpoints.create(
+            caller, request.sandbox_id, request.name, request_id=request.request_id
+        )
         return pb.CreateCheckpointResponse(checkpoint=self._to_pb(record))
 
     async def get_checkpoint(
@@ -70,8 +72,11 @@ class CheckpointServicer:
             env={name: variable.value for name, variable in request.env.items()},
             metadata=dict(request.metadata),
             claim_ref=request.claim_ref,
+            on_expire=on_expire(request.on_expire) or DESTROY,
         )
-        created = await self._checkpoints.branch(caller, request.checkpoint_id, branch)
+        created = await self._checkpoints.branch(
+            caller, request.checkpoint_id, branch, request_id=request.request_id
+        )
         return pb.BranchCheckpointResponse(
             sandbox=sandbox_to_pb(created.sandbox), credentials=credentials(created)
         )
@@ -80,8 +85,9 @@ class CheckpointServicer:
         self, request: pb.PromoteSandboxRequest, caller: Caller
     ) -> pb.PromoteSandboxResponse:
         """The state of a sandbox, published as a template."""
-        served(request)
-        record = await self._promotions.promote(caller, request.sandbox_id, request.template)
+        record = await self._promotions.promote(
+            caller, request.sandbox_id, request.template, request_id=request.request_id
+        )
         return pb.PromoteSandboxResponse(template=promoted_to_pb(record))
 
     def _to_pb(self, record: Record) -> pb.Checkpoint:

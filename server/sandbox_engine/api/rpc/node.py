@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from google.protobuf.duration_pb2 import Duration
 from sandbox.v1 import node_pb2 as pb
 
-from sandbox_engine.api.rpc.times import timestamp
+from sandbox_engine.api.rpc.times import duration, milliseconds, timestamp
 from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.idle_rule import IdleRule
 from sandbox_engine.services.node import Node, NodeInfo, PoolInfo
 
 
@@ -27,13 +29,12 @@ class NodeServicer:
 
     async def set_pools(self, request: pb.SetPoolsRequest, _: Caller) -> pb.SetPoolsResponse:
         """Exactly these pools; another one keeps nothing ready any more."""
-        wanted = {config.template: config.warm for config in request.pools}
+        wanted = {config.template: config for config in request.pools}
         if len(wanted) < len(request.pools):
             raise InvalidArgument("pools", "a template is named twice")
-        for config in request.pools:
-            served(config)
-        for template, warm in wanted.items():
-            await self._node.set_pool(template, warm=warm)
+        rules = {template: _idle_rule(config) for template, config in wanted.items()}
+        for template, config in wanted.items():
+            await self._node.set_pool(template, warm=config.warm, idle=rules[template])
         for pool in self._node.pools():
             if pool.template not in wanted:
                 await self._node.set_pool(pool.template, warm=0, waiting=0)
@@ -58,6 +59,23 @@ class NodeServicer:
         return [_pool(pool) for pool in self._node.pools()]
 
 
+def _idle_rule(config: pb.PoolConfig) -> IdleRule:
+    """Raises `Unimplemented`, and `InvalidArgument` naming the field."""
+    served(config)
+    rule = IdleRule(
+        hibernate_s=milliseconds(config.idle_hibernate) / 1000,
+        archive_s=milliseconds(config.archive_after) / 1000,
+        delete_s=milliseconds(config.archive_delete_after) / 1000,
+    )
+    try:
+        rule.check()
+    except InvalidArgument as error:
+        field = error.field.removesuffix("_seconds")
+        problem = error.problem.removesuffix("_seconds")
+        raise InvalidArgument(f"pools.{field}", problem) from error
+    return rule
+
+
 def node_to_pb(info: NodeInfo) -> pb.NodeInfo:
     """What it is and how full it is."""
     return pb.NodeInfo(
@@ -76,13 +94,26 @@ def node_to_pb(info: NodeInfo) -> pb.NodeInfo:
 
 def _pool(pool: PoolInfo) -> pb.Pool:
     return pb.Pool(
-        config=pb.PoolConfig(template=pool.template, warm=pool.target),
+        config=_config(pool),
         ready=pool.warm,
         starting=pool.creating,
         target=pool.target,
         hits=pool.hits,
         misses=pool.misses,
         golden=True,
+    )
+
+
+def _config(pool: PoolInfo) -> pb.PoolConfig:
+    def told(length_s: float) -> Duration | None:
+        return duration(round(length_s * 1000)) if length_s else None
+
+    return pb.PoolConfig(
+        template=pool.template,
+        warm=pool.target,
+        idle_hibernate=told(pool.idle.hibernate_s),
+        archive_after=told(pool.idle.archive_s),
+        archive_delete_after=told(pool.idle.delete_s),
     )
 
 

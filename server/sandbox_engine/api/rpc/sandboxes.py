@@ -14,7 +14,7 @@ from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.errors import InvalidArgument, SandboxNotFound
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import State
-from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec
+from sandbox_engine.model.sandbox import ARCHIVE, DESTROY, Created, Sandbox, SandboxSpec
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.services.sandboxes import Sandboxes
 from sandbox_engine.services.sessions import Sessions
@@ -58,7 +58,11 @@ class SandboxServicer:
             self._sessions.check(request.attach_session)
             caller = Caller(name=caller.name, uid=caller.uid, session=request.attach_session)
         created = await self._sandboxes.create(
-            caller, spec, ttl_s=seconds(request.ttl), request_id=request.request_id
+            caller,
+            spec,
+            ttl_s=seconds(request.ttl),
+            request_id=request.request_id,
+            on_expire=on_expire(request.on_expire),
         )
         if request.attach_session:
             await self._still_open(caller, created)
@@ -143,6 +147,8 @@ class SandboxServicer:
             request.count,
             ttl_s=seconds(request.ttl),
             ref_prefix=request.claim_ref_prefix,
+            on_expire=on_expire(request.on_expire),
+            request_id=request.request_id,
         )
         return pb.ForkSandboxResponse(
             children=[
@@ -170,8 +176,12 @@ class SandboxServicer:
         self, request: pb.RenewSandboxRequest, caller: Caller
     ) -> pb.RenewSandboxResponse:
         """A lease from now."""
-        served(request)
-        sandbox = self._sandboxes.renew(caller, request.sandbox_id, seconds(request.ttl))
+        sandbox = self._sandboxes.renew(
+            caller,
+            request.sandbox_id,
+            seconds(request.ttl),
+            on_expire=on_expire(request.on_expire),
+        )
         return pb.RenewSandboxResponse(sandbox=sandbox_to_pb(sandbox))
 
     async def attach(self, _: pb.AttachRequest, __: Caller) -> AsyncIterator[pb.AttachResponse]:
@@ -240,7 +250,7 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
         vcpu_count=sandbox.vcpus,
         create_time=timestamp(sandbox.created_at),
         expire_time=None if sandbox.deadline is None else timestamp(sandbox.deadline),
-        on_expire=_on_expire(sandbox),
+        on_expire=_EXPIRE[sandbox.on_expire],
         metadata=sandbox.spec.metadata,
         claim_ref=sandbox.spec.claim_ref,
         session_key=sandbox.spec.session_key or "",
@@ -256,10 +266,17 @@ def sandbox_to_pb(sandbox: Sandbox) -> pb.Sandbox:
     )
 
 
-def _on_expire(sandbox: Sandbox) -> pb.ExpireAction.ValueType:
-    if sandbox.claim is not None and sandbox.claim.on_expire == "archive":
-        return pb.EXPIRE_ACTION_ARCHIVE
-    return pb.EXPIRE_ACTION_DESTROY
+_EXPIRE = {DESTROY: pb.EXPIRE_ACTION_DESTROY, ARCHIVE: pb.EXPIRE_ACTION_ARCHIVE}
+
+
+def on_expire(action: pb.ExpireAction.ValueType) -> str:
+    """What is asked for; empty where nothing is.  Raises `InvalidArgument`."""
+    if action == pb.EXPIRE_ACTION_UNSPECIFIED:
+        return ""
+    for name, known in _EXPIRE.items():
+        if action == known:
+            return name
+    raise InvalidArgument("on_expire", f"{action} is no action that this engine knows")
 
 
 def _passes(sandbox: Sandbox, request: pb.ListSandboxesRequest) -> bool:

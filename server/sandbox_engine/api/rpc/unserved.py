@@ -14,25 +14,13 @@ from sandbox_engine.errors import Unimplemented
 FIELDS: dict[type[Message], dict[str, set[object]]] = {
     sandboxes_pb2.CreateSandboxRequest: {
         "size": set(),
-        "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
         "volumes": set(),
         "volumes_attach_only": set(),
     },
     sandboxes_pb2.EgressPolicy: {"required": set()},
     sandboxes_pb2.EnvVar: {"host_only": set(), "injection": set()},
-    sandboxes_pb2.RenewSandboxRequest: {"on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY}},
-    sandboxes_pb2.ForkSandboxRequest: {
-        "request_id": set(),
-        "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
-        "attach_session": set(),
-    },
-    checkpoints_pb2.CreateCheckpointRequest: {"request_id": set()},
-    checkpoints_pb2.PromoteSandboxRequest: {"request_id": set()},
-    checkpoints_pb2.BranchCheckpointRequest: {
-        "request_id": set(),
-        "on_expire": {sandboxes_pb2.EXPIRE_ACTION_DESTROY},
-        "attach_session": set(),
-    },
+    sandboxes_pb2.ForkSandboxRequest: {"attach_session": set()},
+    checkpoints_pb2.BranchCheckpointRequest: {"attach_session": set()},
     sandboxes_pb2.ListSandboxesRequest: {"tenant": set()},
     guest_pb2.ExecStart: {"request_id": set()},
     templates_pb2.TemplateSource: {"oci_image": set()},
@@ -42,9 +30,6 @@ FIELDS: dict[type[Message], dict[str, set[object]]] = {
         "net": {sandboxes_pb2.NET_LANE_NONE},
         "size": set(),
         "warm_max": set(),
-        "idle_hibernate": set(),
-        "archive_after": set(),
-        "archive_delete_after": set(),
     },
 }
 """Message to field to the values that are served all the same."""
