@@ -37,7 +37,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def claim(**fields: Any) -> Claim:
-    return Claim(**{"net": "egress", "size": LANE.size, "ttl_s": 60, **fields})
+    return Claim(**{"net": "egress", "size": LANE.size, **fields})
 
 
 def interfaces(guest: Any) -> list[Any]:

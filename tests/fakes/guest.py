@@ -164,7 +164,8 @@ class FakeGuest(asyncio.Protocol):
         """The machine is gone."""
         self._running, self._gone = False, True
         if self._server is not None:
-            self._server.close()
+            # A turn later: a transport of what was just accepted needs its server.
+            self._server.get_loop().call_soon(self._server.close)
         self.hang_up()
         self.steps.release_all()
         self.path.unlink(missing_ok=True)

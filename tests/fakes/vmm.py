@@ -206,9 +206,11 @@ class FakeDriver:
         process = self.host.start(spec)
         try:
             await process.guest.listen()
-        except OSError as error:
+        except BaseException as error:  # also of a launch that is cancelled
             process.die()
-            raise VmmError(f"cannot listen: {error}") from error
+            if isinstance(error, OSError):
+                raise VmmError(f"cannot listen: {error}") from error
+            raise
         return FakeMachine(process, self)
 
     async def adopt(self, ref: MachineRef) -> FakeMachine | None:

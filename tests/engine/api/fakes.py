@@ -19,7 +19,7 @@ from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.exec import ExecEvent, ExecResult, ExecSpec, Exit, TerminalSize
 from sandbox_engine.model.idle_rule import NO_RULE, IdleRule
 from sandbox_engine.model.machine import State
-from sandbox_engine.model.sandbox import Created, Sandbox, SandboxSpec, SandboxStatus
+from sandbox_engine.model.sandbox import DESTROY, Created, Sandbox, SandboxSpec, SandboxStatus
 from sandbox_engine.model.snapshot import Record
 from sandbox_engine.model.template import BuildRequest, FileDigest, Manifest, Platform
 from sandbox_engine.ports.builder import BuildProgress
@@ -86,6 +86,7 @@ class FakeSandboxes(Sandboxes):
             uid=caller.uid,
             session=caller.session,
             deadline=deadline,
+            on_expire=on_expire or DESTROY,
             memory_mib=spec.memory_mib or 512,
             vcpus=spec.vcpus or 1,
             created_at=1_790_000_000.25,

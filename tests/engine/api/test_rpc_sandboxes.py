@@ -71,6 +71,18 @@ async def test_the_lanes(stub: Any, world: World, asked: dict[str, Any], lane: s
     assert spec.net == lane
 
 
+async def test_what_a_lease_ends_in(stub: Any) -> None:
+    for asked, told in (
+        (pb.EXPIRE_ACTION_UNSPECIFIED, pb.EXPIRE_ACTION_DESTROY),
+        (pb.EXPIRE_ACTION_DESTROY, pb.EXPIRE_ACTION_DESTROY),
+        (pb.EXPIRE_ACTION_ARCHIVE, pb.EXPIRE_ACTION_ARCHIVE),
+    ):
+        assert (await stub.CreateSandbox(create(on_expire=asked))).sandbox.on_expire == told
+    refused = await refusal(stub.CreateSandbox(create(on_expire=9)))
+    assert refused.code is S.INVALID_ARGUMENT
+    assert "on_expire: 9 is no action" in refused.message
+
+
 async def test_an_unknown_lane_is_named(stub: Any) -> None:
     refused = await refusal(stub.CreateSandbox(create(net=9)))
     assert refused.code is S.INVALID_ARGUMENT
@@ -81,7 +93,6 @@ async def test_an_unknown_lane_is_named(stub: Any) -> None:
     ("fields", "named"),
     [
         ({"size": "small"}, "size"),
-        ({"on_expire": pb.EXPIRE_ACTION_ARCHIVE}, "on_expire"),
         ({"volumes": [pb.VolumeMount(name="v")]}, "volumes"),
         ({"volumes_attach_only": True}, "volumes_attach_only"),
         ({"egress": pb.EgressPolicy(required=True)}, "required"),

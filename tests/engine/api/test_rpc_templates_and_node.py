@@ -120,6 +120,22 @@ async def test_node_info(node: Any) -> None:
     assert (pool.config.template, pool.target, pool.ready, pool.hits) == ("old", 2, 1, 5)
 
 
+async def test_a_pool_is_told_what_becomes_of_idlers(node: Any) -> None:
+    config = node_pb2.PoolConfig(template="base", warm=1)
+    config.idle_hibernate.FromSeconds(10)
+    config.archive_after.FromMilliseconds(10_500)
+    config.archive_delete_after.FromSeconds(60)
+    answer = await node.SetPools(node_pb2.SetPoolsRequest(pools=[config]))
+    assert config in [pool.config for pool in answer.pools]
+    config.archive_after.FromSeconds(10)
+    refused = await refusal(node.SetPools(node_pb2.SetPoolsRequest(pools=[config])))
+    assert refused.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "pools.archive_after: must be above idle_hibernate" in refused.message
+    config.archive_after.FromSeconds(-1)
+    refused = await refusal(node.SetPools(node_pb2.SetPoolsRequest(pools=[config])))
+    assert "no duration may be negative" in refused.message
+
+
 async def test_set_pools_replaces_the_set(node: Any, world: World) -> None:
     pools = [node_pb2.PoolConfig(template="new", warm=3)]
     await node.SetPools(node_pb2.SetPoolsRequest(pools=pools))
