@@ -1,22 +1,22 @@
 """Catalog volumes: disks that waited since boot, mounted and shown under the volumes' names.
 
 The engine puts an image behind a waiting disk and says here which volume that is.  The disk's
-own serial number cannot change, so `/sys/block/*/serial` is covered with the volume's name,
-by which clients find the device.
+own serial number cannot change, so `/sys/block/*/serial` is covered, from boot on, with a file
+that holds the volume's name, by which clients find the device.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_guest import volume
 from sandbox_guest.linux import MS_BIND, MS_NODEV, MS_NOSUID, MS_RDONLY, mount, unmount
 
-_shown: dict[str, str] = {}
-"""Names that are shown, by disk."""
+PREFIX = "volume-"
+"""How the serial numbers of these disks begin."""
+MOUNTS = "/volumes"
+"""Where they are mounted that are not asked for elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,17 @@ class Disk:
     writable: bool = False
 
 
+def prepare(state: str) -> None:
+    """Cover the serial numbers, once.  Nothing in a guest without such disks."""
+    disks = volume.beginning(PREFIX)
+    if disks:
+        Path(state, "volumes").mkdir(exist_ok=True)
+        Path(MOUNTS).mkdir(exist_ok=True)
+    for serial in disks:
+        _write(serial, serial, state)
+        _cover(serial, state)
+
+
 def take(disk: Disk, state: str) -> None:
     """Mount the volume and show its name.  Again is nothing.  Raises `OSError`."""
     if disk.mount:
@@ -39,17 +50,16 @@ def take(disk: Disk, state: str) -> None:
             _mount(disk, device)
     else:
         _renew(disk.disk)
-    _show(disk, state)
+        _cover(disk.disk, state)
+    _write(disk.disk, disk.name, state)
 
 
-def give_back(disk: Disk) -> None:
+def give_back(disk: Disk, state: str) -> None:
     """Unmount it and show its name no more.  Again is nothing.  Raises `OSError` (EBUSY too)."""
     device = volume.find(disk.disk)
     if disk.mount and volume.holds(disk.mount, device):
         unmount(disk.mount)
-    if _shown.pop(disk.disk, None):
-        with contextlib.suppress(OSError):
-            unmount(_serial(device))
+    _write(disk.disk, disk.disk, state)
     volume.forget_pages(device)
 
 
@@ -74,16 +84,10 @@ def _renew(serial: str) -> None:
     volume.moved(serial, f"/dev/{block.name}")
 
 
-def _show(disk: Disk, state: str) -> None:
-    if _shown.get(disk.disk) == disk.name:  # kept here: the file is a question to the VMM
-        return
-    target = _serial(volume.find(disk.disk))
-    folder = Path(state, "volumes")
-    folder.mkdir(exist_ok=True)
-    (folder / disk.name).write_text(disk.name)
-    mount(f"{folder}/{disk.name}", target, "", MS_BIND)
-    _shown[disk.disk] = disk.name
+def _write(serial: str, text: str, state: str) -> None:
+    Path(state, "volumes", serial).write_text(text)
 
 
-def _serial(device: str) -> str:
-    return os.path.realpath(f"/sys/block/{Path(device).name}/serial")
+def _cover(serial: str, state: str) -> None:
+    target = f"/sys/block/{Path(volume.find(serial)).name}/serial"
+    mount(f"{state}/volumes/{serial}", target, "", MS_BIND)

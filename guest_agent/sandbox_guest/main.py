@@ -8,7 +8,7 @@ import gc
 import os
 import time
 
-from sandbox_guest import boot, interface, volume
+from sandbox_guest import boot, catalog, interface, volume
 from sandbox_guest.agent import Agent
 from sandbox_guest.cgroups import Cgroups
 from sandbox_guest.channel import Channel
@@ -41,6 +41,7 @@ def pid_1(places: Places) -> None:
     boot.hide_boot_id(places)
     with contextlib.suppress(OSError):  # known before any clone asks
         volume.find(volume.WORKSPACE_DISK)
+    catalog.prepare(places.state)
     asyncio.run(serve(places, _open_port()))
 
 

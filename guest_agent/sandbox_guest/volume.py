@@ -41,6 +41,11 @@ def find(serial: str, devices: Path = Path("/sys/block")) -> str:
     return _devices[serial]
 
 
+def beginning(prefix: str) -> list[str]:
+    """Serial numbers that begin so, of disks that were found."""
+    return sorted(serial for serial in _devices if serial.startswith(prefix))
+
+
 def moved(serial: str, device: str) -> None:
     """The disk of this serial number is another device now."""
     _devices[serial] = device

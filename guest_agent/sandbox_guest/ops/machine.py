@@ -127,7 +127,7 @@ def unmount_volumes(agent: Agent, _stream: Stream, request: Control) -> Control:
         volume.detach(agent.cgroups, *(disk.mount for disk in disks if disk.mount))
         return DONE
     for disk in disks:
-        catalog.give_back(disk)
+        catalog.give_back(disk, agent.places.state)
     return DONE
 
 
