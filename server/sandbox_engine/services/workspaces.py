@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 import structlog
 from msgspec.structs import replace
@@ -32,6 +33,10 @@ from sandbox_engine.services.vms import Vm
 
 ATTACH_TIMEOUT_S = 60.0
 """A guest may have a long journal to play back."""
+ANSWER_FIRST_S = 0.005
+"""A guest that mounts takes a processor: until nobody waits for the create any more, or somebody
+for the mount.
+"""
 DETACH_TIMEOUT_S = 10.0
 REAP_INTERVAL_S = 30.0
 NOBODY_YET = "(being created)"
@@ -46,13 +51,15 @@ class Mounting:
     Everything that uses the guest waits, and is told why where it failed.
     """
 
-    def __init__(self, vm: Vm, fd: int) -> None:
+    def __init__(self, vm: Vm, fd: int, *, again: bool = False) -> None:
         self._failure: EngineError | None = None
-        self._task = spawn(self._run(vm, fd), name=f"mount a workspace in {vm.name}")
+        self._wanted = asyncio.Event()
+        self._task = spawn(self._run(vm, fd, again=again), name=f"mount in {vm.name}")
 
     async def wait(self) -> None:
         """Return once it is mounted.  Raises `GuestUnavailable`, the same each time."""
         if not self._task.done():
+            self._wanted.set()
             await asyncio.wait((self._task,))
         if self._failure is not None:
             raise GuestUnavailable(f"the workspace cannot be mounted: {self._failure}")
@@ -62,10 +69,13 @@ class Mounting:
         """Whether it is mounted, and nobody need wait."""
         return self._task.done() and self._failure is None
 
-    async def _run(self, vm: Vm, fd: int) -> None:
+    async def _run(self, vm: Vm, fd: int, *, again: bool) -> None:
         try:
             try:
-                if WORKSPACE_DISK not in await vm.machine.attached_disks():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(ANSWER_FIRST_S):
+                        await self._wanted.wait()
+                if not again or WORKSPACE_DISK not in await vm.machine.attached_disks():
                     await vm.machine.attach_disk(WORKSPACE_DISK, fd)
             finally:
                 os.close(fd)
@@ -159,7 +169,7 @@ class Workspaces:
 
         Raises `WorkspaceDamaged`.
         """
-        return Mounting(vm, self._volumes.open(self._all[owner, key].volume))
+        return Mounting(vm, self._volumes.open(self._all[owner, key].volume), again=True)
 
     async def detach(self, sandbox: Sandbox, vm: Vm, mounting: Mounting | None) -> None:
         """Unmount, bounded in time; what could not be unmounted is checked before its next use.
