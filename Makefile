@@ -85,11 +85,11 @@ test-node-client: setup conformance-at-hand ## the node API's public client agai
 test-control-plane: setup conformance-at-hand ## workspaces and the HTTP control plane alone
 	@$(PYTEST) tests/workspaces tests/control_plane
 
-REST := tenants previews environment metadata usage volumes
+REST := tenants previews environment metadata usage volumes live_volumes volumes_killed rest_statuses archive
 .PHONY: test-node-rest
 test-node-rest: setup conformance-at-hand ## tenants, previews, environment, metadata and volumes, alone
 	@$(PYTEST) $(wildcard $(REST:%=tests/engine/node/test_%.py) $(REST:%=tests/system/node/test_%.py)) \
-	  $(wildcard tests/guest/test_metadata.py tests/guest/test_environment.py tests/guest/test_volumes.py) \
+	  $(wildcard tests/guest/test_metadata.py tests/cli/test_usage.py) \
 	  tests/system/node/test_public_client.py::test_the_rest_of_one_node
 
 .PHONY: test-broker
