@@ -112,12 +112,20 @@ async def test_what_cannot_be_mounted_fails_each_use_and_is_checked_before_the_n
 async def test_one_that_ends_while_it_is_mounted_is_unmounted(services: Services) -> None:
     held = services.steps.hold("attach_disk")
     sandbox = await services.create(session_key="k")
-    end = spawn(services.sandboxes.destroy(OPERATOR, sandbox.id), name="end")
     await held.arrived()
+    end = spawn(services.sandboxes.destroy(OPERATOR, sandbox.id), name="end")
     with pytest.raises(SessionBusy):
         await services.create(session_key="k")
     held.release()
     await end
+    await services.create(session_key="k")
+    assert services.volumes.repaired == []
+
+
+async def test_one_that_ends_at_once_never_got_it(services: Services) -> None:
+    sandbox = await services.create(session_key="k")
+    await services.sandboxes.destroy(OPERATOR, sandbox.id)
+    assert services.steps.counts["attach_disk"] == 0
     await services.create(session_key="k")
     assert services.volumes.repaired == []
 
@@ -167,6 +175,7 @@ async def test_a_guest_that_does_not_unmount_had_it_unclean(services: Services) 
     async def refuse(stream: GuestStream, _: Message) -> None:
         await stream.fail(4, "busy")
 
+    await services.sandboxes.awake(OPERATOR, sandbox.id)
     services.guest(sandbox).operations["configure"] = refuse
     await services.sandboxes.destroy(OPERATOR, sandbox.id)
     await services.create(session_key="k")

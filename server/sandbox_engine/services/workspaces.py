@@ -24,7 +24,7 @@ from sandbox_engine.errors import (
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec, check_session_key
 from sandbox_engine.model.workspace import Workspace, attached, granted, renewed
-from sandbox_engine.observe.tasks import spawn
+from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.ports.clock import Clock
 from sandbox_engine.ports.journal import Journal
 from sandbox_engine.ports.vmm import WORKSPACE_DISK
@@ -54,6 +54,7 @@ class Mounting:
     def __init__(self, vm: Vm, fd: int, *, again: bool = False) -> None:
         self._failure: EngineError | None = None
         self._wanted = asyncio.Event()
+        self._begun = False
         self._task = spawn(self._run(vm, fd, again=again), name=f"mount in {vm.name}")
 
     async def wait(self) -> None:
@@ -63,6 +64,12 @@ class Mounting:
             await asyncio.wait((self._task,))
         if self._failure is not None:
             raise GuestUnavailable(f"the workspace cannot be mounted: {self._failure}")
+
+    async def abandon(self) -> bool:
+        """End it before it begins; whether the VM got nothing of it."""
+        if not self._begun:
+            await cancel(self._task)
+        return not self._begun
 
     @property
     def done(self) -> bool:
@@ -75,6 +82,7 @@ class Mounting:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(ANSWER_FIRST_S):
                         await self._wanted.wait()
+                self._begun = True
                 if not again or WORKSPACE_DISK not in await vm.machine.attached_disks():
                     await vm.machine.attach_disk(WORKSPACE_DISK, fd)
             finally:
@@ -181,14 +189,18 @@ class Workspaces:
             return
         try:
             async with asyncio.timeout(DETACH_TIMEOUT_S):
-                if mounting is not None:
-                    await mounting.wait()
-                await vm.machine.resume()  # a guest that stands still writes nothing out
-                await vm.channel.call({"op": "configure", "workspace": {}})
+                if mounting is None or not await mounting.abandon():
+                    await self._unmount(vm, mounting)
         except (EngineError, TimeoutError) as error:
             _log.warning("a workspace was not unmounted", sandbox=vm.sandbox_id, error=str(error))
             return
         self._note(replace(self._now(found), clean=True))
+
+    async def _unmount(self, vm: Vm, mounting: Mounting | None) -> None:
+        if mounting is not None:
+            await mounting.wait()
+        await vm.machine.resume()  # a guest that stands still writes nothing out
+        await vm.channel.call({"op": "configure", "workspace": {}})
 
     def release(self, owner: str, key: str | None) -> None:
         """The VM is gone: another may have it.  Idempotent; never raises."""
