@@ -7,7 +7,8 @@ command does not wait for it, except a terminal for the reader that holds it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 
 from sandbox_guest.framing import FrameKind
 from sandbox_guest.pipes import Feeder, Pump, reading
@@ -29,6 +30,16 @@ class Background:
     def __init__(self, launcher: Launcher, command: Command, ended: Callable[[], None]) -> None:
         """Start it; raises what `Launcher.start` does.  `ended` is called when it is `over`."""
         self._ended = ended
+        self._began = time.monotonic()
+        self._took_s = 0.0
+        self._limit: asyncio.TimerHandle | None = None
+        self._max_output: int | None = None
+        self.timed_out = self.truncated = False
+        """What ended it, where that was a limit."""
+        self.taken = 0
+        """Bytes of input it was given."""
+        self.on_taken_over: Callable[[], None] | None = None
+        """Called when another stream becomes the one that is attached."""
         self._readers: list[Reader] = []
         self._timer: asyncio.TimerHandle | None = None
         started = launcher.start(command)
@@ -36,6 +47,7 @@ class Background:
         self.process = started.process
         self.process.on_exit = self._exited
         self._terminal = started.stdout if command.terminal is not None else -1
+        self.takes_input = started.stdin >= 0
         self._input = Feeder(started.stdin, self._wrote)
         self.on_wrote: Callable[[int], None] | None = None
         """Told how much of what was typed the terminal took."""
@@ -51,9 +63,33 @@ class Background:
         """It runs on a terminal, which takes input."""
         return self._terminal >= 0
 
+    @property
+    def duration_ms(self) -> int:
+        """How long it ran, or runs already."""
+        took = self._took_s if self.over else time.monotonic() - self._began
+        return round(took * 1000)
+
     def write(self, data: bytes) -> None:
         """Type `data`."""
+        self.taken += len(data)
         self._input.write(data)
+
+    def end_input(self) -> None:
+        """No more input: end of file, or what a terminal has for it."""
+        if self.is_terminal:
+            self._input.write(b"\x04")
+        self._input.finish()
+        self.takes_input = False
+
+    def limit(self, *, timeout_s: float | None, max_output: int | None) -> None:
+        """Kill it after so long, or when one of its outputs has more bytes."""
+        self._max_output = max_output
+        if timeout_s is not None and not self.over:
+            self._limit = asyncio.get_running_loop().call_later(timeout_s, self._time_out)
+
+    def _time_out(self) -> None:
+        self.timed_out = True
+        self.process.kill()
 
     def _wrote(self, size: int) -> None:
         if self.on_wrote is not None:
@@ -100,12 +136,21 @@ class Background:
     def _giver(self, kind: FrameKind) -> Callable[[bytes], None]:
         def give(data: bytes) -> None:
             self.ring.append(kind, data)
+            self._check_size(kind)
             for reader in list(self._readers):
                 reader.pump()
 
         return give
 
+    def _check_size(self, kind: FrameKind) -> None:
+        most = self._max_output
+        if most is not None and self.ring.totals[kind] > most and not self.truncated:
+            self.truncated = True
+            self.process.kill()
+
     def _exited(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
         if all(pump.fd < 0 for pump in self._pumps):
             self._finish()
         else:
@@ -118,7 +163,9 @@ class Background:
     def _finish(self) -> None:
         if self.over:
             return
+        self._took_s = time.monotonic() - self._began
         self.over = True
+        self.takes_input = False
         if self._timer is not None:
             self._timer.cancel()
         self._input.close()
@@ -136,11 +183,21 @@ class Reader:
     """
 
     def __init__(
-        self, source: Background, stream: Stream, ended: Callable[[], None], *, holding: bool
+        self,
+        source: Background,
+        stream: Stream,
+        ended: Callable[[], None],
+        *,
+        holding: bool,
+        begin: Mapping[int, int] | None = None,
     ) -> None:
-        """`holding`: the command waits rather than let this reader miss a byte."""
+        """`holding`: the command waits rather than let this reader miss a byte.
+
+        `begin` has the offset, of each kind, of the first byte that is sent.
+        """
         self._source, self._stream, self._ended = source, stream, ended
         self._holding = holding
+        self._begin = dict(begin or {})
         self._position = 0
         self._done = False
         stream.on_room = self._on_room
@@ -157,14 +214,16 @@ class Reader:
             return
         ring = self._source.ring
         while self._stream.room():
-            piece = ring.read(self._position, BULK_MAX)
+            piece = ring.piece(self._position, BULK_MAX)
             if piece is None:
                 if self._source.over:
                     self.close()
                     self._ended()
                 return
-            kind, data, self._position = piece
-            self._stream.send_bulk(FrameKind(kind), data)
+            self._position = piece.next
+            data = piece.data[max(0, self._begin.get(piece.kind, 0) - piece.offset) :]
+            if data:
+                self._stream.send_bulk(FrameKind(piece.kind), data)
 
     def close(self) -> None:
         """Read no more.  Idempotent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from sandbox_guest.background import Background
@@ -15,7 +16,7 @@ KEEP_S = 300.0
 class Tracked:
     """One command in the table."""
 
-    __slots__ = ("argv", "background", "detached", "on_removed", "process")
+    __slots__ = ("argv", "background", "detached", "exec_id", "on_removed", "process")
 
     def __init__(
         self,
@@ -30,6 +31,8 @@ class Tracked:
         self.background = background
         """Its ring, if it has one."""
         self.detached = detached
+        self.exec_id = ""
+        """Name of a detached command; unlike its pid, never another's."""
         self.on_removed: list[Callable[[], None]] = []
 
 
@@ -39,6 +42,7 @@ class Table:
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._by_pid: dict[int, Tracked] = {}
+        self._serial = itertools.count(1)
 
     def __len__(self) -> int:
         return len(self._by_pid)
@@ -49,6 +53,10 @@ class Table:
     def get(self, pid: int) -> Tracked | None:
         """The command with this pid."""
         return self._by_pid.get(pid)
+
+    def named(self, exec_id: str) -> Tracked | None:
+        """The detached command of this name."""
+        return next((one for one in self if exec_id and one.exec_id == exec_id), None)
 
     def track(self, argv: Sequence[str], process: Process) -> Tracked:
         """Add a foreground command; its runner removes it."""
@@ -62,6 +70,8 @@ class Table:
 
         background = Background(self._launcher, command, ended)
         tracked = Tracked(command.argv, background.process, background, detached=detached)
+        if detached:
+            tracked.exec_id = f"ex_{next(self._serial)}"
         return self._add(tracked)
 
     def remove(self, tracked: Tracked) -> None:

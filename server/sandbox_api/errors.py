@@ -33,6 +33,8 @@ TABLE: dict[str, tuple[int, str]] = {
     "PATH_DENIED": (400, "path_denied"),
     "PATH_NOT_FOUND": (404, "path_not_found"),
     "PATH_EXISTS": (409, "exists"),
+    "PROCESS_NOT_FOUND": (404, "process_not_found"),
+    "OUTPUT_LOST": (410, "output_lost"),
     "TOO_LARGE": (413, "too_large"),
     "GUEST_IO": (500, "guest_io"),
     "TIMEOUT": (504, "timeout"),

@@ -39,6 +39,8 @@ class Code(enum.Enum):
     PATH_DENIED = "PATH_DENIED"
     PATH_NOT_FOUND = "PATH_NOT_FOUND"
     PATH_EXISTS = "PATH_EXISTS"
+    PROCESS_NOT_FOUND = "PROCESS_NOT_FOUND"
+    OUTPUT_LOST = "OUTPUT_LOST"
     TOO_LARGE = "TOO_LARGE"
     GUEST_IO = "GUEST_IO"
     TIMEOUT = "TIMEOUT"
@@ -285,6 +287,18 @@ class PathExists(EngineError):
     """The path exists and the call asked for exclusivity."""
 
     code = Code.PATH_EXISTS
+
+
+class ProcessNotFound(EngineError):
+    """The guest knows no such command, or no longer."""
+
+    code = Code.PROCESS_NOT_FOUND
+
+
+class OutputLost(EngineError):
+    """Output before the offset that was asked for is no longer kept."""
+
+    code = Code.OUTPUT_LOST
 
 
 class TooLarge(EngineError):

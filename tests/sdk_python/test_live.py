@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import socket
+import socketserver
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sandbox_sdk import AsyncClient, Client, Sandbox, SandboxState, Stdout, TerminalSize, errors
+from sandbox_sdk import (
+    AsyncClient,
+    ChangeKind,
+    Client,
+    Sandbox,
+    SandboxState,
+    Stdout,
+    TerminalSize,
+    errors,
+)
 
 from tests.support.engine import Engine
 
@@ -136,3 +149,116 @@ def test_a_port_is_reached_and_each_direction_ends_alone(sandbox: Sandbox) -> No
     for wrong in (0, 65536):
         with pytest.raises(errors.InvalidArgument, match="1 to 65535"):
             sandbox.connect(wrong)
+
+
+class Relay(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Stands between a client and the engine, and can lose every connection."""
+
+    daemon_threads = True
+
+    def __init__(self, path: Path, engine: Path) -> None:
+        self._engine = str(engine)
+        self._open: list[socket.socket] = []
+        super().__init__(str(path), socketserver.BaseRequestHandler)
+
+    def finish_request(self, request: object, client_address: object) -> None:
+        assert isinstance(request, socket.socket)
+        with socket.socket(socket.AF_UNIX) as inner:
+            inner.connect(self._engine)
+            self._open += [request, inner]
+            back = threading.Thread(target=_copy, args=(inner, request))
+            back.start()
+            _copy(request, inner)
+            back.join()
+
+    def cut(self) -> None:
+        """Lose them all."""
+        for one in self._open:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            sink.sendall(data)
+    for one in (source, sink):
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def relay(shared_engine: Engine, tmp_path: Path) -> Iterator[Relay]:
+    with Relay(tmp_path / "relay.sock", shared_engine.grpc_socket) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        yield made
+        made.cut()
+        made.shutdown()
+        thread.join()
+
+
+def test_a_detached_command_is_followed_over_a_lost_connection(
+    sandbox: Sandbox, relay: Relay
+) -> None:
+    script = "seq 1 5000; read line; echo got $line; seq 5001 9000; echo late >&2; exit 4"
+    with Client(Path(str(relay.server_address))) as client:
+        command = client.get(sandbox.id).start(script, input=True)
+        out, expected = b"", 0
+        for event in command:
+            if not isinstance(event, Stdout):
+                continue
+            assert event.offset == expected
+            out, expected = out + event.data, event.offset + len(event.data)
+            if out.endswith(b"\n5000\n"):
+                relay.cut()
+                command.write("this\n")
+                break
+        relay.cut()
+        rest = command.wait()
+        assert (rest.exit_code, rest.stderr) == (4, b"late\n")
+        numbers = [b"%d\n" % number for number in range(1, 9001)]
+        assert out + rest.stdout == b"".join(numbers[:5000]) + b"got this\n" + b"".join(
+            numbers[5000:]
+        )
+    again = sandbox.attach(command.exec_id, stdout_offset=command.stdout_offset - 5)
+    assert again.wait().stdout == b"9000\n"
+
+
+def test_a_detached_command_outlives_its_client_and_is_found_again(sandbox: Sandbox) -> None:
+    command = sandbox.start(["sleep", "600"])
+    (found,) = [one for one in sandbox.processes() if one.exec_id == command.exec_id]
+    assert found.running and found.argv == ("sleep", "600")
+    sandbox.signal(found.pid)
+    assert sandbox.attach(command.exec_id).wait().signal == 15
+    (found,) = [one for one in sandbox.processes() if one.exec_id == command.exec_id]
+    assert (found.running, found.exit_code) == (False, 128 + 15)
+    with pytest.raises(errors.ProcessNotFound):
+        sandbox.attach("ex_none").wait()
+    flood = sandbox.start("head -c 300000 /dev/zero")
+    while any(one.running for one in sandbox.processes() if one.exec_id == flood.exec_id):
+        pass
+    with pytest.raises(errors.OutputLost):
+        flood.wait()
+    assert len(sandbox.attach(flood.exec_id, stdout_offset=300000 - 1000).wait().stdout) == 1000
+
+
+def test_files_are_renamed_and_watched(sandbox: Sandbox) -> None:
+    files = sandbox.files
+    files.write("/workspace/w/old", "x")
+    seen = []
+    for change in files.watch("/workspace/w"):
+        if change is None:
+            files.rename("/workspace/w/old", "/workspace/w/new")
+            sandbox.run("rm /workspace/w/new").check()
+            continue
+        seen.append((change.kind, change.path))
+        if change.kind is ChangeKind.DELETED:
+            break
+    assert seen == [
+        (ChangeKind.RENAMED, "/workspace/w/new"),
+        (ChangeKind.DELETED, "/workspace/w/new"),
+    ]
+    with pytest.raises(errors.PathDenied):
+        files.rename("/workspace/w", "/tmp/w")

@@ -30,9 +30,10 @@ class Status(enum.IntEnum):
 class OpError(Exception):
     """An operation failed as its contract foresees."""
 
-    def __init__(self, status: Status, message: str) -> None:
+    def __init__(self, status: Status, message: str, *, about: str = "") -> None:
+        """`about`: what a status means where it is not a path, `process` or `output`."""
         super().__init__(message)
-        self.status = status
+        self.status, self.about = status, about
 
 
 _BY_ERRNO = {
@@ -72,4 +73,5 @@ def _spawn_status(error: SpawnFailed) -> Status:
 
 def reply(error: OpError) -> Control:
     """The terminal message of a failed operation."""
-    return {"type": "error", "status": int(error.status), "message": str(error)}
+    message: Control = {"type": "error", "status": int(error.status), "message": str(error)}
+    return message | {"about": error.about} if error.about else message

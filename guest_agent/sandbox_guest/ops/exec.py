@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from sandbox_guest import fields
@@ -24,14 +25,27 @@ def run(agent: Agent, stream: Stream, request: Control) -> Control | None:
     if agent.cgroups.frozen:
         raise OpError(Status.BUSY, "the machine is being saved")
     if fields.flag(request, "detach"):
-        tracked = agent.table.start(command, detached=True)
-        return {"type": "started", "pid": tracked.process.pid}
-    run = Foreground(
-        agent.launcher, stream, command, _limits(request), lambda outcome: _report(stream, outcome)
-    )
+        return _detached(agent, command, request)
+
+    def done(outcome: Outcome) -> None:
+        agent.table.remove(tracked)
+        _report(stream, outcome)
+
+    run = Foreground(agent.launcher, stream, command, _limits(request), done)
+    tracked = agent.table.track(command.argv, run.process)
+    run.on_abandoned = lambda: agent.table.remove(tracked)
     stream.send({"type": "started", "pid": run.process.pid})
     stream.listen(_Input(stream, run))
     return None
+
+
+def _detached(agent: Agent, command: Command, request: Control) -> Control:
+    tracked = agent.table.start(command, detached=True)
+    assert tracked.background is not None
+    limits = _limits(request)
+    tracked.background.limit(timeout_s=limits.timeout_s, max_output=limits.max_output)
+    pid = tracked.process.pid
+    return {"type": "started", "pid": pid, "detached": True, "exec_id": tracked.exec_id}
 
 
 def command_of(agent: Agent, request: Control) -> Command:
@@ -70,19 +84,7 @@ def _head(request: Control, field: str) -> int | None:
 
 def _report(stream: Stream, outcome: Outcome) -> None:
     stream.listen(None)
-    stream.send(
-        {
-            "type": "exit",
-            "code": outcome.code,
-            "signal": outcome.signal,
-            "timed_out": outcome.timed_out,
-            "truncated": outcome.truncated,
-            "out_total": outcome.out_total,
-            "err_total": outcome.err_total,
-            "duration_ms": outcome.duration_ms,
-        },
-        last=True,
-    )
+    stream.send({"type": "exit", **asdict(outcome)}, last=True)
 
 
 class _Input:

@@ -8,7 +8,7 @@ from typing import Any
 from sandbox_guest.agent import Agent
 from sandbox_guest.framing import Control, FrameKind, FramingError, parse_control
 from sandbox_guest.ops import exec as run_command
-from sandbox_guest.ops import machine, read, write
+from sandbox_guest.ops import machine, processes, read, watch, write
 from sandbox_guest.ops.errors import OpError, Status, as_op_error, reply
 from sandbox_guest.stream import Stream, StreamGone
 from sandbox_guest.tasks import log, spawn
@@ -21,18 +21,23 @@ Operation = Callable[[Agent, Stream, Control], Answer]
 
 LIMITED: dict[str, Operation] = {
     "exec": run_command.run,
+    "attach_exec": processes.attach,
     "read_file": read.read_file,
     "write_file": write.write_file,
     "list_dir": read.list_dir,
     "stat": read.stat,
     "mkdir": write.mkdir,
     "remove": write.remove,
+    "rename": write.rename,
+    "watch": watch.watch,
 }
-"""The Guest RPC; at most `MAX_AT_ONCE` run."""
+"""The Guest RPC and what came after it; at most `MAX_AT_ONCE` run."""
 
 FREE: dict[str, Operation] = {
     "info": machine.info,
     "ping": machine.ping,
+    "processes": processes.processes,
+    "signal_process": processes.signal_process,
     "sync": machine.sync,
     "clock": machine.clock,
     "configure": machine.configure,

@@ -124,6 +124,25 @@ def mkdir(agent: Agent, _stream: Stream, request: Control) -> Control:
     return DONE
 
 
+def rename(agent: Agent, _stream: Stream, request: Control) -> Control:
+    """Move a path; what is at the new one is replaced, as the system call does."""
+    target = {**request, "path": fields.required_text(request, "new_path")}
+    for one in (request, target):
+        if is_root(agent, one):
+            raise OpError(Status.DENIED, f"{one['path']}: is never moved nor replaced")
+    with folder_of(agent, request) as (source, path), folder_of(agent, target) as (sink, new):
+        parent, name = source.parent(path)
+        try:
+            new_parent, new_name = sink.parent(new)
+            try:
+                os.rename(name, new_name, src_dir_fd=parent, dst_dir_fd=new_parent)
+            finally:
+                os.close(new_parent)
+        finally:
+            os.close(parent)
+    return DONE
+
+
 async def remove(agent: Agent, _stream: Stream, request: Control) -> Control:
     """Remove a file, an empty folder, or with `recursive` a tree."""
     if is_root(agent, request):

@@ -141,3 +141,20 @@ def checkpoint(message: checkpoints_pb2.Checkpoint) -> models.CheckpointInfo:
         created_at=moment(message.create_time),
         size_bytes=message.size_bytes,
     )
+
+
+def process(message: guest_pb2.Process) -> models.ProcessInfo:
+    """A command of a sandbox."""
+    return models.ProcessInfo(
+        pid=message.pid,
+        argv=tuple(message.argv),
+        exec_id=message.exec_id,
+        running=message.running,
+        exit_code=message.exit_code if message.HasField("exit_code") else None,
+        started_at=moment(message.start_time),
+    )
+
+
+def change(message: guest_pb2.WatchChange) -> models.Change:
+    """What happened to a path."""
+    return models.Change(kind=known(models.ChangeKind, message.kind), path=message.path)

@@ -124,6 +124,18 @@ DELETE_CHECKPOINT = Method(
 )
 
 EXEC = Method(_GUEST + "Exec", guest_pb2.ExecRequest, guest_pb2.ExecResponse)
+ATTACH = Method(_GUEST + "AttachExec", guest_pb2.AttachExecRequest, guest_pb2.AttachExecResponse)
+PROCESSES = Method(
+    _GUEST + "ListProcesses",
+    guest_pb2.ListProcessesRequest,
+    guest_pb2.ListProcessesResponse,
+    safe=True,
+)
+SIGNAL = Method(
+    _GUEST + "SignalProcess", guest_pb2.SignalProcessRequest, guest_pb2.SignalProcessResponse
+)
+RENAME = Method(_GUEST + "Rename", guest_pb2.RenameRequest, guest_pb2.RenameResponse)
+WATCH = Method(_GUEST + "Watch", guest_pb2.WatchRequest, guest_pb2.WatchResponse)
 FORWARD = Method(
     _GUEST + "ForwardPort", guest_pb2.ForwardPortRequest, guest_pb2.ForwardPortResponse
 )

@@ -226,6 +226,18 @@ class SessionBusy(SandboxError):
     reason = "SESSION_BUSY"
 
 
+class ProcessNotFound(SandboxError):
+    """The guest knows no such command, or no longer."""
+
+    reason = "PROCESS_NOT_FOUND"
+
+
+class OutputLost(SandboxError):
+    """Output before the offset that was asked for is no longer kept."""
+
+    reason = "OUTPUT_LOST"
+
+
 class ConnectionLost(SandboxError):
     """The engine cannot be reached, or went away during the call."""
 

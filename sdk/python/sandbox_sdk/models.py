@@ -109,6 +109,8 @@ class Started:
 
     pid: int
     """In the guest."""
+    exec_id: str = ""
+    """Name of a detached command."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,39 @@ class Stderr:
     """`data` decoded, with what an earlier piece left unfinished; see `exec`."""
     offset: int
     """Place of `data` in its stream."""
+
+
+class ChangeKind(enum.Enum):
+    """What was done to a path."""
+
+    UNSPECIFIED = 0
+    CREATED = 1
+    MODIFIED = 2
+    DELETED = 3
+    RENAMED = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Something that happened below a watched path."""
+
+    kind: ChangeKind
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessInfo:
+    """A command that was started in a sandbox."""
+
+    pid: int
+    argv: tuple[str, ...]
+    exec_id: str
+    """For `attach`; empty where it is not detached."""
+    running: bool
+    exit_code: int | None
+    """Once it ended."""
+    started_at: datetime
+    """By the guest's clock."""
 
 
 @dataclass(frozen=True, kw_only=True)

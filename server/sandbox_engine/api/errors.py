@@ -88,6 +88,8 @@ TABLE: dict[Code, Row] = {
     Code.PATH_DENIED: Row(L.PATH_DENIED, S.PERMISSION_DENIED, 400, 400, "path_denied"),
     Code.PATH_NOT_FOUND: Row(L.NOT_FOUND, S.NOT_FOUND, 404, 404, "path_not_found"),
     Code.PATH_EXISTS: Row(L.EXISTS, S.ALREADY_EXISTS, 409, 409, "exists"),
+    Code.PROCESS_NOT_FOUND: Row(L.NOT_FOUND, S.NOT_FOUND, 404, 404, "process_not_found"),
+    Code.OUTPUT_LOST: Row(L.NOT_FOUND, S.DATA_LOSS, 410, 410, "output_lost"),
     Code.TOO_LARGE: Row(L.TOO_LARGE, S.OUT_OF_RANGE, 413, 413, "too_large"),
     Code.GUEST_IO: Row(L.GUEST_IO, S.ABORTED, 500, 500, "guest_io"),
     Code.TIMEOUT: Row(L.TIMEOUT, S.DEADLINE_EXCEEDED, 504, 504, "timeout"),

@@ -63,6 +63,43 @@ class Started(Struct, frozen=True):
     """The command runs."""
 
     pid: int
+    exec_id: str = ""
+    """Name of a detached command."""
+    input_offset: int = 0
+    """Bytes of input it was given before this stream attached to it."""
+    out_offset: int = 0
+    err_offset: int = 0
+    """Of the first byte of each output that this stream tells."""
+    takes_input: bool = False
+    """Input may follow; of an attached stream."""
+
+
+class AttachSpec(Struct, frozen=True, kw_only=True):
+    """A detached command, and where to go on with it."""
+
+    exec_id: str
+    out_offset: int = 0
+    err_offset: int = 0
+    allow_gap: bool = False
+    """Go on where bytes before the first kept one were asked for."""
+
+    def check(self) -> None:
+        """Raise for what no command is called."""
+        if not self.exec_id or "\0" in self.exec_id:
+            raise InvalidArgument("exec_id", "must be what `ExecStarted.exec_id` said")
+
+
+class ProcessInfo(Struct, frozen=True, kw_only=True):
+    """A command the agent started and still knows of."""
+
+    pid: int
+    argv: list[str]
+    exec_id: str
+    running: bool
+    exit_code: int | None
+    """Its exit status, or 128 + signal; None while it runs."""
+    started_at: float
+    """Unix seconds, by the guest's clock."""
 
 
 class Output(Struct, frozen=True):

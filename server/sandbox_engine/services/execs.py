@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from sandbox_guest.framing import FrameKind
 
-from sandbox_engine.errors import GuestUnavailable, Timeout, TooLarge
+from sandbox_engine.errors import GuestUnavailable, InvalidArgument, Timeout, TooLarge
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.exec import (
     DEFAULT_MAX_OUTPUT,
@@ -16,11 +16,13 @@ from sandbox_engine.model.exec import (
     HEAD_OUT,
     MAX_BUFFERED_INPUT,
     MAX_TIMEOUT_MS,
+    AttachSpec,
     ExecEvent,
     ExecResult,
     ExecSpec,
     Exit,
     Output,
+    ProcessInfo,
     Started,
     TerminalSize,
 )
@@ -33,12 +35,15 @@ GRACE_S = 15.0
 """How long past its own timeout a command's end is waited for before the guest is given up on."""
 
 
+MAX_SIGNAL = 64
+
+
 class LiveExec:
     """One running command.
 
     It holds the sandbox's idle clock.  An async context manager: leaving it kills the
-    command's whole process tree, unless it ended or was started detached.  Cancellation of
-    any call leaves that to the exit.
+    command's whole process tree, unless it ended or was started detached, also where this
+    is attached to it.  Cancellation of any call leaves that to the exit.
     """
 
     def __init__(self, stream: GuestStream, hold: Hold) -> None:
@@ -63,7 +68,7 @@ class LiveExec:
         match message.get("type"):
             case "started":
                 self._ended = bool(message.get("detached"))
-                return Started(message["pid"])
+                return _started(message)
             case "exit":
                 self._ended = True
                 return _exit(message)
@@ -120,6 +125,39 @@ class Execs:
     def start(self, caller: Caller, sandbox_id: str, spec: ExecSpec) -> LiveExec:
         """Start a command; its events say whether it could be started."""
         return self._start(caller, sandbox_id, spec, {})
+
+    def attach(self, caller: Caller, sandbox_id: str, spec: AttachSpec) -> LiveExec:
+        """Go on with a detached command; `Started` says where, or that it is not there.
+
+        Raises, from its events, `ProcessNotFound`, and `OutputLost` where bytes that were
+        asked for are gone.
+        """
+        spec.check()
+        message: dict[str, Any] = {"op": "attach_exec", "exec_id": spec.exec_id}
+        message |= {"out_offset": spec.out_offset, "err_offset": spec.err_offset}
+        message |= {"allow_gap": True} if spec.allow_gap else {}
+        stream = self._sandboxes.channel(caller, sandbox_id).open(GuestPort.ENGINE, message)
+        return LiveExec(stream, self._sandboxes.idle(caller, sandbox_id).hold())
+
+    async def processes(self, caller: Caller, sandbox_id: str) -> list[ProcessInfo]:
+        """The commands the agent knows of, oldest first."""
+        reply = await self._call(caller, sandbox_id, {"op": "processes"})
+        return [_process(row) for row in reply["processes"]]
+
+    async def signal(self, caller: Caller, sandbox_id: str, pid: int, number: int) -> None:
+        """Signal a command and all it started; 0 is SIGKILL.  Raises `ProcessNotFound`."""
+        if not 0 <= number <= MAX_SIGNAL:
+            raise InvalidArgument("signal", f"must be 0 to {MAX_SIGNAL}")
+        message = {"op": "signal_process", "pid": pid, "signal": number}
+        await self._call(caller, sandbox_id, message)
+
+    async def _call(
+        self, caller: Caller, sandbox_id: str, message: dict[str, Any]
+    ) -> dict[str, Any]:
+        await self.awake(caller, sandbox_id)
+        channel = self._sandboxes.channel(caller, sandbox_id)
+        with self._sandboxes.idle(caller, sandbox_id).hold():
+            return await channel.call(message)
 
     async def run(
         self, caller: Caller, sandbox_id: str, spec: ExecSpec, stdin: bytes = b""
@@ -184,11 +222,37 @@ def _message(spec: ExecSpec) -> dict[str, Any]:
     return message
 
 
+def _started(message: dict[str, Any]) -> Started:
+    return Started(
+        message["pid"],
+        message.get("exec_id", ""),
+        message.get("input_offset", 0),
+        message.get("out_offset", 0),
+        message.get("err_offset", 0),
+        message.get("takes_input", False),
+    )
+
+
+def _process(row: dict[str, Any]) -> ProcessInfo:
+    return ProcessInfo(
+        pid=row["pid"],
+        argv=row["argv"],
+        exec_id=row["exec_id"],
+        running=row["running"],
+        exit_code=None if row["running"] else _code(row),
+        started_at=row["started_at"],
+    )
+
+
+def _code(message: dict[str, Any]) -> int:
+    """The guest's -1 of a killed command, as a shell says it."""
+    return int(128 + message["signal"] if message["signal"] else message["code"])
+
+
 def _exit(message: dict[str, Any]) -> Exit:
     try:
         return Exit(
-            # The guest's -1 of a killed command, as a shell says it.
-            code=128 + message["signal"] if message["signal"] else message["code"],
+            code=_code(message),
             signal=message["signal"],
             timed_out=message["timed_out"],
             truncated=message["truncated"],

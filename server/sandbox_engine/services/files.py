@@ -44,6 +44,14 @@ class FileStat(Struct, frozen=True, kw_only=True):
     mtime: float
 
 
+class FileChange(Struct, frozen=True, kw_only=True):
+    """Something that happened to a path."""
+
+    kind: str
+    """`created`, `modified`, `deleted` or `renamed`."""
+    path: str
+
+
 class FileRead(Struct, frozen=True, kw_only=True):
     """How a read ended."""
 
@@ -164,6 +172,28 @@ class Files:
         """Remove a path; never `/` nor the workspace root."""
         message = {"op": "remove", "path": check_path(path), "recursive": recursive}
         await self._call(caller, sandbox_id, message)
+
+    async def rename(self, caller: Caller, sandbox_id: str, path: str, new_path: str) -> None:
+        """Move a path; what is at the new one is replaced, but no directory that holds files."""
+        message = {"op": "rename", "path": check_path(path), "new_path": check_path(new_path)}
+        await self._call(caller, sandbox_id, message)
+
+    async def watch(
+        self, caller: Caller, sandbox_id: str, path: str, *, recursive: bool
+    ) -> AsyncGenerator[FileChange | None, None]:
+        """None once armed, then each change; nothing after the None is missed.
+
+        Raises `GuestIo` where the guest lost changes.
+        """
+        message = {"op": "watch", "path": check_path(path), "recursive": recursive}
+        async with self._open(caller, sandbox_id, message) as stream:
+            while (received := await stream.receive()) is not None:
+                reply = _checked(received)
+                if reply.get("type") == "ready":
+                    yield None
+                else:
+                    yield FileChange(kind=reply["kind"], path=reply["path"])
+            raise GuestUnavailable("the guest ended a watch")
 
     async def _call(
         self, caller: Caller, sandbox_id: str, message: dict[str, Any]

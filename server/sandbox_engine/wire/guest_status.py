@@ -12,9 +12,11 @@ from sandbox_engine.errors import (
     GuestIo,
     GuestUnavailable,
     InvalidArgument,
+    OutputLost,
     PathDenied,
     PathExists,
     PathNotFound,
+    ProcessNotFound,
     TooLarge,
 )
 
@@ -30,9 +32,15 @@ _ERRORS: dict[int, type[EngineError]] = {
 }
 
 
+_ABOUT: dict[str, type[EngineError]] = {"process": ProcessNotFound, "output": OutputLost}
+"""Where the agent says that a status is not about a path."""
+
+
 def error_of(reply: dict[str, Any]) -> EngineError:
     """The error that an `error` reply of the engine port names."""
     status, message = reply.get("status"), str(reply.get("message", "no reason given"))
+    if isinstance(about := reply.get("about"), str) and about in _ABOUT:
+        return _ABOUT[about](message)
     if status == 1:
         return InvalidArgument(str(reply.get("field", "operation")), message)
     if isinstance(status, int) and status in _ERRORS:

@@ -11,12 +11,21 @@ from sandbox_engine.errors import (
     EngineError,
     PathNotFound,
     PermissionDenied,
+    ProcessNotFound,
     SandboxNotFound,
     TemplateNotFound,
 )
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.claim import Claim
-from sandbox_engine.model.exec import ExecEvent, ExecResult, ExecSpec, Exit, TerminalSize
+from sandbox_engine.model.exec import (
+    AttachSpec,
+    ExecEvent,
+    ExecResult,
+    ExecSpec,
+    Exit,
+    ProcessInfo,
+    TerminalSize,
+)
 from sandbox_engine.model.idle_rule import NO_RULE, IdleRule
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import DESTROY, Created, Sandbox, SandboxSpec, SandboxStatus
@@ -25,7 +34,14 @@ from sandbox_engine.model.template import BuildRequest, FileDigest, Manifest, Pl
 from sandbox_engine.ports.builder import BuildProgress
 from sandbox_engine.services.checkpoints import Checkpoints
 from sandbox_engine.services.execs import Execs, LiveExec
-from sandbox_engine.services.files import FileEntry, FileRead, Files, FileStat, WriteOptions
+from sandbox_engine.services.files import (
+    FileChange,
+    FileEntry,
+    FileRead,
+    Files,
+    FileStat,
+    WriteOptions,
+)
 from sandbox_engine.services.node import Node, NodeInfo, PoolInfo
 from sandbox_engine.services.promotions import Promotions
 from sandbox_engine.services.sandboxes import Sandboxes
@@ -210,6 +226,9 @@ class FakeExecs(Execs):
 
     def __init__(self) -> None:
         self.specs: list[ExecSpec] = []
+        self.attached: list[AttachSpec] = []
+        self.known: list[ProcessInfo] = []
+        self.signals: list[tuple[int, int]] = []
         self.inputs: list[bytes] = []
         self.commands: asyncio.Queue[FakeCommand] = asyncio.Queue()
         self.gate: asyncio.Event | None = None
@@ -227,6 +246,20 @@ class FakeExecs(Execs):
         command = FakeCommand()
         self.commands.put_nowait(command)
         return command
+
+    def attach(self, caller: Caller, sandbox_id: str, spec: AttachSpec) -> FakeCommand:
+        self.attached.append(spec)
+        command = FakeCommand()
+        self.commands.put_nowait(command)
+        return command
+
+    async def processes(self, caller: Caller, sandbox_id: str) -> list[ProcessInfo]:
+        return self.known
+
+    async def signal(self, caller: Caller, sandbox_id: str, pid: int, number: int) -> None:
+        if pid not in {one.pid for one in self.known}:
+            raise ProcessNotFound(f"no command with the pid {pid}")
+        self.signals.append((pid, number))
 
     async def run(
         self, caller: Caller, sandbox_id: str, spec: ExecSpec, stdin: bytes = b""
@@ -269,6 +302,8 @@ class FakeFiles(Files):
         self.made: list[tuple[str, int, bool]] = []
         self.entries: list[FileEntry] = []
         self.closed_reads = 0
+        self.changes: asyncio.Queue[FileChange] = asyncio.Queue()
+        self.closed_watches = asyncio.Event()
 
     def _content(self, path: str) -> bytes:
         if path not in self.files:
@@ -316,6 +351,19 @@ class FakeFiles(Files):
 
     async def remove(self, caller: Caller, sandbox_id: str, path: str, *, recursive: bool) -> None:
         self.removed.append((path, recursive))
+
+    async def rename(self, caller: Caller, sandbox_id: str, path: str, new_path: str) -> None:
+        self.files[new_path] = self.files.pop(path)
+
+    async def watch(
+        self, caller: Caller, sandbox_id: str, path: str, *, recursive: bool
+    ) -> AsyncGenerator[FileChange | None, None]:
+        try:
+            yield None
+            while True:
+                yield await self.changes.get()
+        finally:
+            self.closed_watches.set()
 
 
 def manifest(name: str) -> Manifest:

@@ -123,22 +123,3 @@ async def test_list_stat_make_and_remove(stub: Any, world: World) -> None:
     await stub.Remove(pb.RemoveRequest(sandbox_id="sb_1", path="/workspace/d", recursive=True))
     assert world.files.made == [("/workspace/d", 0o700, False)]
     assert world.files.removed == [("/workspace/d", True)]
-
-
-@pytest.mark.parametrize(
-    ("method", "request_"),
-    [
-        ("ListProcesses", pb.ListProcessesRequest()),
-        ("SignalProcess", pb.SignalProcessRequest()),
-        ("Rename", pb.RenameRequest()),
-    ],
-)
-async def test_what_is_not_served_says_so(stub: Any, method: str, request_: Any) -> None:
-    assert (await refusal(getattr(stub, method)(request_))).reason == "UNIMPLEMENTED"
-
-
-@pytest.mark.parametrize("method", ["AttachExec"])
-async def test_a_stream_that_is_not_served_says_so(stub: Any, method: str) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await getattr(stub, method)().read()
-    assert read(caught.value).reason == "UNIMPLEMENTED"

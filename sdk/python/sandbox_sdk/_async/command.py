@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal as signals
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from types import TracebackType
@@ -28,27 +29,21 @@ PIECE = 64 << 10
 """Bytes of input in one message."""
 
 _Call: TypeAlias = AsyncCall[guest_pb2.ExecRequest, guest_pb2.ExecResponse]
+_Answer: TypeAlias = guest_pb2.ExecResponse | guest_pb2.AttachExecResponse
 
 
-class AsyncCommand:
-    """One running command: iterate over what it does, write to it, wait for its end.
+class AsyncRunning(ABC):
+    """What a command says: iterate over it, or wait for its end."""
 
-    A context manager: leaving it kills the command and all it started, unless it ended.
-    """
-
-    def __init__(self, call: _Call, start: guest_pb2.ExecStart) -> None:
-        self._call, self._start = call, start
-        self._begun = False
-        self._takes_input = start.input or start.HasField("terminal")
+    def __init__(self) -> None:
         self._texts = {"out": Utf8(), "err": Utf8()}
         self._ends: list[ExecEvent] = []
         self.exited: Exited | None = None
         """How it ended, once that was read."""
 
-    async def begin(self) -> None:
-        """Send what to run.  Called by `exec`."""
-        with suppress(InputClosed):  # how the call ended is told where it is read
-            await self._call.write(guest_pb2.ExecRequest(start=self._start))
+    @abstractmethod
+    async def _answer(self) -> _Answer:
+        """The next message of the engine.  Raises `SandboxError`."""
 
     def __aiter__(self) -> AsyncIterator[ExecEvent]:
         """Its events, from `Started` to `Exited`."""
@@ -60,12 +55,9 @@ class AsyncCommand:
             return self._ends.pop(0)
         if self.exited is not None:
             raise StopAsyncIteration
-        answer = await self._call.read()
-        if answer is None:
-            raise ConnectionLost("the engine ended the call without the command's end")
-        return self._event(answer)
+        return self._event(await self._answer())
 
-    def _event(self, answer: guest_pb2.ExecResponse) -> ExecEvent:
+    def _event(self, answer: _Answer) -> ExecEvent:
         match answer.WhichOneof("message"):
             case "out":
                 text = self._texts["out"].feed(answer.out.data)
@@ -78,7 +70,7 @@ class AsyncCommand:
                 self._ends = [*self._held(self.exited), self.exited]
                 return self._ends.pop(0)
             case _:
-                return Started(answer.started.pid)
+                return Started(answer.started.pid, answer.started.exec_id)
 
     def _held(self, end: Exited) -> Iterator[ExecEvent]:
         """The text of characters that were never finished."""
@@ -86,6 +78,46 @@ class AsyncCommand:
             yield Stdout(b"", text, end.stdout_total)
         if text := self._texts["err"].end():
             yield Stderr(b"", text, end.stderr_total)
+
+    async def wait(self) -> ExecResult:
+        """Read to the end; the result has what was not read before."""
+        out, err = bytearray(), bytearray()
+        async for event in self:
+            match event:
+                case Stdout():
+                    out += event.data
+                case Stderr():
+                    err += event.data
+                case Exited():
+                    return _result(event, bytes(out), bytes(err))
+                case Started():
+                    pass
+        if self.exited is None:
+            raise ConnectionLost("the command's end was not told")
+        return _result(self.exited, bytes(out), bytes(err))
+
+
+class AsyncCommand(AsyncRunning):
+    """One running command: iterate over what it does, write to it, wait for its end.
+
+    A context manager: leaving it kills the command and all it started, unless it ended.
+    """
+
+    def __init__(self, call: _Call, start: guest_pb2.ExecStart) -> None:
+        super().__init__()
+        self._call, self._start = call, start
+        self._takes_input = start.input or start.HasField("terminal")
+
+    async def begin(self) -> None:
+        """Send what to run.  Called by `exec`."""
+        with suppress(InputClosed):  # how the call ended is told where it is read
+            await self._call.write(guest_pb2.ExecRequest(start=self._start))
+
+    async def _answer(self) -> _Answer:
+        answer = await self._call.read()
+        if answer is None:
+            raise ConnectionLost("the engine ended the call without the command's end")
+        return answer
 
     async def write(self, data: bytes | str) -> None:
         """Give it input, text as UTF-8; waits while it does not read.
@@ -114,23 +146,6 @@ class AsyncCommand:
         """Send a signal to its process group."""
         sent = guest_pb2.ExecSignal(signal=number)
         await self._call.write(guest_pb2.ExecRequest(signal=sent))
-
-    async def wait(self) -> ExecResult:
-        """Read to the end; the result has what was not read before."""
-        out, err = bytearray(), bytearray()
-        async for event in self:
-            match event:
-                case Stdout():
-                    out += event.data
-                case Stderr():
-                    err += event.data
-                case Exited():
-                    return _result(event, bytes(out), bytes(err))
-                case Started():
-                    pass
-        if self.exited is None:
-            raise ConnectionLost("the command's end was not told")
-        return _result(self.exited, bytes(out), bytes(err))
 
     def feed(self, data: bytes) -> None:
         """Give it all of `data` and then end-of-file, beside what is read meanwhile."""

@@ -15,7 +15,15 @@ from sandbox_sdk._async.calls import AsyncCalls
 from sandbox_sdk._async.command import AsyncCommand
 from sandbox_sdk._wire_async import in_thread
 from sandbox_sdk.errors import CommandFailed, ConnectionLost
-from sandbox_sdk.models import DirectoryEntry, ExecResult, Exited, FileInfo, Stderr, Stdout
+from sandbox_sdk.models import (
+    Change,
+    DirectoryEntry,
+    ExecResult,
+    Exited,
+    FileInfo,
+    Stderr,
+    Stdout,
+)
 
 if TYPE_CHECKING:
     from sandbox_sdk._async.sandbox import AsyncSandbox
@@ -104,6 +112,28 @@ class AsyncFiles:
         )
         answer = await self._calls.ask(_methods.LIST_DIRECTORY, request)
         return [_convert.entry(each) for each in answer.entries]
+
+    async def rename(self, path: str, new_path: str) -> None:
+        """Move a path; a file that is at the new one is replaced."""
+        request = guest_pb2.RenameRequest(sandbox_id=self._sandbox.id, path=path, new_path=new_path)
+        await self._calls.ask(_methods.RENAME, request)
+
+    async def watch(self, path: str, *, recursive: bool = False) -> AsyncIterator[Change | None]:
+        """None once the watch is armed, then each change; leave the loop to end it.
+
+        Nothing after the None is missed: where the guest lost changes, `GuestIo` is raised.
+        """
+        call = self._calls.open(_methods.WATCH)
+        try:
+            request = guest_pb2.WatchRequest(
+                sandbox_id=self._sandbox.id, path=path, recursive=recursive
+            )
+            call.feed((request,))
+            while (answer := await call.read()) is not None:
+                yield _convert.change(answer.change) if answer.HasField("change") else None
+            raise ConnectionLost("the watch was cut")
+        finally:
+            await call.cancel()
 
     async def stat(self, path: str) -> FileInfo:
         """What a path is; a final symbolic link is not followed."""

@@ -45,6 +45,10 @@ class Calls:
         finally:
             call.cancel()
 
+    def attempts(self) -> Attempts:
+        """Of a call that is mended rather than made again, and has no end of its own."""
+        return Attempts(self._retry, None)
+
     def open(self, method: Method[Q, A], timeout_s: float | None = None) -> Call[Q, A]:
         """A streaming call, made once."""
         return self._wire.open(method, timeout_s)

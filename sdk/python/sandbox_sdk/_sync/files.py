@@ -16,7 +16,15 @@ from sandbox_sdk._sync.calls import Calls
 from sandbox_sdk._sync.command import Command
 from sandbox_sdk._wire_sync import in_thread
 from sandbox_sdk.errors import CommandFailed, ConnectionLost
-from sandbox_sdk.models import DirectoryEntry, ExecResult, Exited, FileInfo, Stderr, Stdout
+from sandbox_sdk.models import (
+    Change,
+    DirectoryEntry,
+    ExecResult,
+    Exited,
+    FileInfo,
+    Stderr,
+    Stdout,
+)
 
 if TYPE_CHECKING:
     from sandbox_sdk._sync.sandbox import Sandbox
@@ -103,6 +111,28 @@ class Files:
         )
         answer = self._calls.ask(_methods.LIST_DIRECTORY, request)
         return [_convert.entry(each) for each in answer.entries]
+
+    def rename(self, path: str, new_path: str) -> None:
+        """Move a path; a file that is at the new one is replaced."""
+        request = guest_pb2.RenameRequest(sandbox_id=self._sandbox.id, path=path, new_path=new_path)
+        self._calls.ask(_methods.RENAME, request)
+
+    def watch(self, path: str, *, recursive: bool = False) -> Iterator[Change | None]:
+        """None once the watch is armed, then each change; leave the loop to end it.
+
+        Nothing after the None is missed: where the guest lost changes, `GuestIo` is raised.
+        """
+        call = self._calls.open(_methods.WATCH)
+        try:
+            request = guest_pb2.WatchRequest(
+                sandbox_id=self._sandbox.id, path=path, recursive=recursive
+            )
+            call.feed((request,))
+            while (answer := call.read()) is not None:
+                yield _convert.change(answer.change) if answer.HasField("change") else None
+            raise ConnectionLost("the watch was cut")
+        finally:
+            call.cancel()
 
     def stat(self, path: str) -> FileInfo:
         """What a path is; a final symbolic link is not followed."""

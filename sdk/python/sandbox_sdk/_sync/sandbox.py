@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal as signals
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
@@ -13,12 +14,14 @@ from sandbox_sdk import _convert, _methods
 from sandbox_sdk._sync.calls import Calls
 from sandbox_sdk._sync.command import Command
 from sandbox_sdk._sync.connection import Connection
+from sandbox_sdk._sync.detached import Detached
 from sandbox_sdk._sync.files import Files
 from sandbox_sdk.models import (
     CheckpointInfo,
     Credentials,
     ExecResult,
     Inspection,
+    ProcessInfo,
     SandboxInfo,
     TemplateInfo,
     TerminalSize,
@@ -84,6 +87,54 @@ class Sandbox:
         started = Command(self._calls.open(_methods.EXEC, deadline_s), start)
         started.begin()
         return started
+
+    def start(
+        self,
+        command: str | Sequence[str],
+        *,
+        input: bool = False,  # noqa: A002 - the word of the API
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        user: str = "",
+        timeout_s: float | None = None,
+        max_output: int = 0,
+    ) -> Detached:
+        """Start a command that outlives this call and its connection; see `exec`."""
+        start = guest_pb2.ExecStart(
+            sandbox_id=self.id,
+            argv=[command] if isinstance(command, str) else command,
+            shell=isinstance(command, str),
+            cwd=cwd,
+            env=env,
+            user=user,
+            timeout=_convert.duration(timeout_s),
+            max_output=max_output,
+            input=input,
+            detach=True,
+        )
+        answer = self._calls.ask(_methods.EXEC, guest_pb2.ExecRequest(start=start))
+        return self.attach(answer.started.exec_id)
+
+    def attach(self, exec_id: str, *, stdout_offset: int = 0, stderr_offset: int = 0) -> Detached:
+        """Go on with a command that `start` made, from a byte of each output.
+
+        It costs no call; reading raises `ProcessNotFound` or `OutputLost`.
+        """
+        return Detached(self._calls, self.id, exec_id, out=stdout_offset, err=stderr_offset)
+
+    def processes(self) -> list[ProcessInfo]:
+        """The commands that were started and are still known, oldest first."""
+        request = guest_pb2.ListProcessesRequest(sandbox_id=self.id)
+        answer = self._calls.ask(_methods.PROCESSES, request)
+        return [_convert.process(each) for each in answer.processes]
+
+    def signal(self, pid: int, number: int = signals.SIGTERM) -> None:
+        """Send a signal to a command and all it started; one that has ended is left alone.
+
+        Raises `ProcessNotFound`.
+        """
+        request = guest_pb2.SignalProcessRequest(sandbox_id=self.id, pid=pid, signal=number)
+        self._calls.ask(_methods.SIGNAL, request)
 
     def run(
         self,

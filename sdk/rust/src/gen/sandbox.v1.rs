@@ -2441,6 +2441,10 @@ pub enum ErrorReason {
     PreconditionFailed = 29,
     /// The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable.
     SessionBusy = 30,
+    /// The guest knows no such command, or no longer.
+    ProcessNotFound = 31,
+    /// Output before the offset that was asked for is no longer kept.
+    OutputLost = 32,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2480,6 +2484,8 @@ impl ErrorReason {
             Self::CheckpointNotFound => "ERROR_REASON_CHECKPOINT_NOT_FOUND",
             Self::PreconditionFailed => "ERROR_REASON_PRECONDITION_FAILED",
             Self::SessionBusy => "ERROR_REASON_SESSION_BUSY",
+            Self::ProcessNotFound => "ERROR_REASON_PROCESS_NOT_FOUND",
+            Self::OutputLost => "ERROR_REASON_OUTPUT_LOST",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2516,6 +2522,8 @@ impl ErrorReason {
             "ERROR_REASON_CHECKPOINT_NOT_FOUND" => Some(Self::CheckpointNotFound),
             "ERROR_REASON_PRECONDITION_FAILED" => Some(Self::PreconditionFailed),
             "ERROR_REASON_SESSION_BUSY" => Some(Self::SessionBusy),
+            "ERROR_REASON_PROCESS_NOT_FOUND" => Some(Self::ProcessNotFound),
+            "ERROR_REASON_OUTPUT_LOST" => Some(Self::OutputLost),
             _ => None,
         }
     }
@@ -2628,7 +2636,9 @@ pub struct ExecStart {
     /// Run in a terminal of this size; both outputs are then one.
     #[prost(message, optional, tag = "10")]
     pub terminal: ::core::option::Option<TerminalSize>,
-    /// The command survives this stream; find it again by `ExecStarted.exec_id`.
+    /// The command survives this stream, which ends after `started`; follow it by `AttachExec`
+    /// under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+    /// minutes after it ended.
     #[prost(bool, tag = "11")]
     pub detach: bool,
     /// For a detached command, as in `CreateSandboxRequest`.
@@ -2780,7 +2790,7 @@ pub struct ExecAttach {
     /// First byte of standard error to send.
     #[prost(uint64, tag = "4")]
     pub err_offset: u64,
-    /// Go on where earlier bytes are no longer kept; otherwise that is an error.
+    /// Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
     #[prost(bool, tag = "5")]
     pub allow_gap: bool,
 }
@@ -3337,7 +3347,9 @@ pub mod guest_service_client {
                 .insert(GrpcMethod::new("sandbox.v1.GuestService", "Exec"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Continues with a detached command from byte offsets, without a gap or a repeat.
+        /// Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+        /// the stream, and of its requests, leaves the command as it is; while the stream is there,
+        /// it paces the command.  One stream is attached at a time: the next takes over.
         pub async fn attach_exec(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::AttachExecRequest>,
@@ -3557,7 +3569,8 @@ pub mod guest_service_client {
                 .insert(GrpcMethod::new("sandbox.v1.GuestService", "Remove"));
             self.inner.unary(req, path, codec).await
         }
-        /// Moves a file or directory within the workspace.
+        /// Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+        /// replaced, a directory that holds something is not.
         pub async fn rename(
             &mut self,
             request: impl tonic::IntoRequest<super::RenameRequest>,

@@ -1,4 +1,4 @@
-"""`GuestService.Exec`: a live command over one stream.
+"""`GuestService.Exec` and `AttachExec`: a live command over one stream.
 
 Three parts run at once: what the client sends goes to the command, what the command says
 goes to the outbox, and the call itself sends the outbox.  Whatever ends the call ends the
@@ -7,7 +7,9 @@ command, unless it was started detached.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, Generic, TypeVar
 
 from sandbox.v1 import guest_pb2 as pb
 
@@ -16,13 +18,24 @@ from sandbox_engine.api.rpc.times import duration, milliseconds
 from sandbox_engine.api.rpc.unserved import served
 from sandbox_engine.errors import GuestUnavailable, InvalidArgument, TooLarge
 from sandbox_engine.model.caller import Caller
-from sandbox_engine.model.exec import ExecEvent, ExecSpec, Exit, Output, Started, TerminalSize
+from sandbox_engine.model.exec import (
+    AttachSpec,
+    ExecEvent,
+    ExecSpec,
+    Exit,
+    Output,
+    Started,
+    TerminalSize,
+)
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.services.execs import Execs, LiveExec
 
 MAX_INPUT = 1 << 20
 UNLIMITED = 1 << 62
 """Output bytes of a live command, where its caller names no limit: the reader paces it."""
+
+
+Up = TypeVar("Up", pb.ExecRequest, pb.AttachExecRequest)
 
 
 async def run(
@@ -35,16 +48,58 @@ async def run(
     spec = spec_from_pb(first.start)
     await execs.awake(caller, first.start.sandbox_id)
     async with execs.start(caller, first.start.sandbox_id, spec) as command:
-        outbox, offsets = Outbox(), Offsets()
-        parts = (
-            spawn(_listen(command, outbox), name="exec output"),
-            spawn(Input(command, spec).follow(requests, outbox), name="exec input"),
-        )
-        try:
-            while (event := await outbox.take()) is not None:
-                yield offsets.response(event)
-        finally:
-            await cancel(*parts)
+        told = _converse(command, Input[pb.ExecRequest](command, takes=spec.stdin), requests)
+        offsets = Offsets()
+        async with aclosing(told):
+            async for event in told:
+                yield pb.ExecResponse(**offsets.fields(event))
+
+
+async def attach(
+    execs: Execs, requests: AsyncIterator[pb.AttachExecRequest], caller: Caller
+) -> AsyncIterator[pb.AttachExecResponse]:
+    """Serve one call that goes on with a detached command; its end leaves the command alone.
+
+    Raises what `Execs.attach` and `LiveExec.next` raise.
+    """
+    first = await anext(requests, pb.AttachExecRequest())
+    if not first.HasField("attach"):
+        raise InvalidArgument("attach", "the first message must be `attach`")
+    asked = first.attach
+    spec = AttachSpec(
+        exec_id=asked.exec_id,
+        out_offset=asked.out_offset,
+        err_offset=asked.err_offset,
+        allow_gap=asked.allow_gap,
+    )
+    await execs.awake(caller, asked.sandbox_id)
+    async with execs.attach(caller, asked.sandbox_id, spec) as command:
+        found = await command.next()
+        if not isinstance(found, Started):
+            raise GuestUnavailable("the guest attached to a command without saying so")
+        offsets = Offsets()
+        yield pb.AttachExecResponse(**offsets.fields(found))
+        up = Input[pb.AttachExecRequest](command, takes=found.takes_input, closes=False)
+        told = _converse(command, up, requests)
+        async with aclosing(told):
+            async for event in told:
+                yield pb.AttachExecResponse(**offsets.fields(event))
+
+
+async def _converse(
+    command: LiveExec, up: Input[Up], requests: AsyncIterator[Up]
+) -> AsyncGenerator[ExecEvent, None]:
+    """Hand on in both directions until the command's events end."""
+    outbox = Outbox()
+    parts = (
+        spawn(_listen(command, outbox), name="exec output"),
+        spawn(up.follow(requests, outbox), name="exec input"),
+    )
+    try:
+        while (event := await outbox.take()) is not None:
+            yield event
+    finally:
+        await cancel(*parts)
 
 
 async def _listen(command: LiveExec, outbox: Outbox) -> None:
@@ -57,25 +112,27 @@ async def _listen(command: LiveExec, outbox: Outbox) -> None:
         outbox.end()
 
 
-class Input:
-    """What a client sends after `start`."""
+class Input(Generic[Up]):
+    """What a client sends after its first message."""
 
-    def __init__(self, command: LiveExec, spec: ExecSpec) -> None:
+    def __init__(self, command: LiveExec, *, takes: bool, closes: bool = True) -> None:
+        """`closes`: the end of the client's stream ends the command's input."""
         self._command = command
-        self._open = spec.stdin
+        self._open, self._closes = takes, closes
 
-    async def follow(self, requests: AsyncIterator[pb.ExecRequest], outbox: Outbox) -> None:
-        """Hand on until the client's stream ends, which ends the command's input too."""
+    async def follow(self, requests: AsyncIterator[Up], outbox: Outbox) -> None:
+        """Hand on until the client's stream ends."""
         try:
             async for request in requests:
                 await self._hand_on(request)
-            await self._close()
+            if self._closes:
+                await self._close()
         except GuestUnavailable:
             return  # the command's end, or its loss, is told by the side that listens
         except Exception as error:  # noqa: BLE001 - the call raises it
             outbox.end(error)
 
-    async def _hand_on(self, request: pb.ExecRequest) -> None:
+    async def _hand_on(self, request: Up) -> None:
         match request.WhichOneof("message"):
             case "input":
                 await self._write(request.input.data)
@@ -85,8 +142,8 @@ class Input:
                 await self._command.resize(_size(request.resize))
             case "signal":
                 await self._command.signal(request.signal.signal)
-            case "start":
-                raise InvalidArgument("start", "only the first message may be `start`")
+            case "start" | "attach" as first:
+                raise InvalidArgument(first, f"only the first message may be `{first}`")
             case _:
                 raise InvalidArgument("message", "none that this engine knows")
 
@@ -130,19 +187,24 @@ class Offsets:
     def __init__(self) -> None:
         self._out = self._err = 0
 
-    def response(self, event: ExecEvent) -> pb.ExecResponse:
-        """The message of one event."""
+    def fields(self, event: ExecEvent) -> dict[str, Any]:
+        """What the message of one event holds; `Exec` and `AttachExec` answer alike."""
         match event:
             case Started():
-                return pb.ExecResponse(started=pb.ExecStarted(pid=event.pid))
+                self._out, self._err = event.out_offset, event.err_offset
+                return {"started": _started(event)}
             case Output(stderr=True):
                 offset, self._err = self._err, self._err + len(event.data)
-                return pb.ExecResponse(err=pb.ExecOutput(offset=offset, data=event.data))
+                return {"err": pb.ExecOutput(offset=offset, data=event.data)}
             case Output():
                 offset, self._out = self._out, self._out + len(event.data)
-                return pb.ExecResponse(out=pb.ExecOutput(offset=offset, data=event.data))
+                return {"out": pb.ExecOutput(offset=offset, data=event.data)}
             case Exit():
-                return pb.ExecResponse(exit=_exit(event))
+                return {"exit": _exit(event)}
+
+
+def _started(event: Started) -> pb.ExecStarted:
+    return pb.ExecStarted(pid=event.pid, exec_id=event.exec_id, input_offset=event.input_offset)
 
 
 def _exit(event: Exit) -> pb.ExecExit:

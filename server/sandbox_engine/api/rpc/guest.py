@@ -14,8 +14,15 @@ from sandbox_engine.api.rpc import forward
 from sandbox_engine.api.rpc.times import timestamp
 from sandbox_engine.errors import InvalidArgument, TooLarge
 from sandbox_engine.model.caller import Caller
+from sandbox_engine.model.exec import ProcessInfo
 from sandbox_engine.services.execs import Execs
-from sandbox_engine.services.files import FileEntry, FileRead, Files, WriteOptions
+from sandbox_engine.services.files import (
+    FileChange,
+    FileEntry,
+    FileRead,
+    Files,
+    WriteOptions,
+)
 from sandbox_engine.services.relay import Ports
 
 MAX_DATA = 1 << 20
@@ -24,6 +31,12 @@ KINDS = {
     "file": FileKind.FILE_KIND_FILE,
     "dir": FileKind.FILE_KIND_DIRECTORY,
     "symlink": FileKind.FILE_KIND_SYMLINK,
+}
+CHANGES = {
+    "created": pb.WATCH_CHANGE_KIND_CREATED,
+    "modified": pb.WATCH_CHANGE_KIND_MODIFIED,
+    "deleted": pb.WATCH_CHANGE_KIND_DELETED,
+    "renamed": pb.WATCH_CHANGE_KIND_RENAMED,
 }
 
 
@@ -38,6 +51,26 @@ class GuestServicer:
     ) -> AsyncIterator[pb.ExecResponse]:
         """A live command."""
         return live.run(self._execs, requests, caller)
+
+    def attach_exec(
+        self, requests: AsyncIterator[pb.AttachExecRequest], caller: Caller
+    ) -> AsyncIterator[pb.AttachExecResponse]:
+        """Go on with a detached command."""
+        return live.attach(self._execs, requests, caller)
+
+    async def list_processes(
+        self, request: pb.ListProcessesRequest, caller: Caller
+    ) -> pb.ListProcessesResponse:
+        """The commands the agent knows of."""
+        found = await self._execs.processes(caller, request.sandbox_id)
+        return pb.ListProcessesResponse(processes=[_process(one) for one in found])
+
+    async def signal_process(
+        self, request: pb.SignalProcessRequest, caller: Caller
+    ) -> pb.SignalProcessResponse:
+        """The signal was sent when this answers."""
+        await self._execs.signal(caller, request.sandbox_id, request.pid, request.signal)
+        return pb.SignalProcessResponse()
 
     def forward_port(
         self, requests: AsyncIterator[pb.ForwardPortRequest], caller: Caller
@@ -124,6 +157,25 @@ class GuestServicer:
         )
         return pb.RemoveResponse()
 
+    async def rename(self, request: pb.RenameRequest, caller: Caller) -> pb.RenameResponse:
+        """It is moved when this answers."""
+        await self._files.rename(caller, request.sandbox_id, request.path, request.new_path)
+        return pb.RenameResponse()
+
+    async def watch(
+        self, request: pb.WatchRequest, caller: Caller
+    ) -> AsyncIterator[pb.WatchResponse]:
+        """`ready`, then changes until it is cancelled."""
+        changes = self._files.watch(
+            caller, request.sandbox_id, request.path, recursive=request.recursive
+        )
+        async with aclosing(changes):
+            async for change in changes:
+                if change is None:
+                    yield pb.WatchResponse(ready=pb.WatchReady())
+                else:
+                    yield pb.WatchResponse(change=_change(change))
+
 
 async def _pieces(requests: AsyncIterator[pb.WriteFileRequest]) -> AsyncGenerator[bytes, None]:
     """The bytes up to `done`.
@@ -151,6 +203,22 @@ def _entry(entry: FileEntry) -> pb.DirectoryEntry:
         size=entry.size,
         modify_time=timestamp(entry.mtime),
     )
+
+
+def _process(process: ProcessInfo) -> pb.Process:
+    return pb.Process(
+        pid=process.pid,
+        argv=map(wire_text, process.argv),
+        exec_id=process.exec_id,
+        running=process.running,
+        exit_code=process.exit_code,
+        start_time=timestamp(process.started_at),
+    )
+
+
+def _change(change: FileChange) -> pb.WatchChange:
+    kind = CHANGES.get(change.kind, pb.WATCH_CHANGE_KIND_UNSPECIFIED)
+    return pb.WatchChange(kind=kind, path=wire_text(change.path))
 
 
 def _kind(name: str) -> FileKind.ValueType:

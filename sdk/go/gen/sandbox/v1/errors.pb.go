@@ -89,6 +89,10 @@ const (
 	ErrorReason_ERROR_REASON_PRECONDITION_FAILED ErrorReason = 29
 	// The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable.
 	ErrorReason_ERROR_REASON_SESSION_BUSY ErrorReason = 30
+	// The guest knows no such command, or no longer.
+	ErrorReason_ERROR_REASON_PROCESS_NOT_FOUND ErrorReason = 31
+	// Output before the offset that was asked for is no longer kept.
+	ErrorReason_ERROR_REASON_OUTPUT_LOST ErrorReason = 32
 )
 
 // Enum value maps for ErrorReason.
@@ -125,6 +129,8 @@ var (
 		28: "ERROR_REASON_CHECKPOINT_NOT_FOUND",
 		29: "ERROR_REASON_PRECONDITION_FAILED",
 		30: "ERROR_REASON_SESSION_BUSY",
+		31: "ERROR_REASON_PROCESS_NOT_FOUND",
+		32: "ERROR_REASON_OUTPUT_LOST",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -158,6 +164,8 @@ var (
 		"ERROR_REASON_CHECKPOINT_NOT_FOUND":  28,
 		"ERROR_REASON_PRECONDITION_FAILED":   29,
 		"ERROR_REASON_SESSION_BUSY":          30,
+		"ERROR_REASON_PROCESS_NOT_FOUND":     31,
+		"ERROR_REASON_OUTPUT_LOST":           32,
 	}
 )
 
@@ -193,7 +201,7 @@ var File_sandbox_v1_errors_proto protoreflect.FileDescriptor
 const file_sandbox_v1_errors_proto_rawDesc = "" +
 	"\n" +
 	"\x17sandbox/v1/errors.proto\x12\n" +
-	"sandbox.v1*\xfd\a\n" +
+	"sandbox.v1*\xbf\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12#\n" +
@@ -226,7 +234,9 @@ const file_sandbox_v1_errors_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\x1b\x12%\n" +
 	"!ERROR_REASON_CHECKPOINT_NOT_FOUND\x10\x1c\x12$\n" +
 	" ERROR_REASON_PRECONDITION_FAILED\x10\x1d\x12\x1d\n" +
-	"\x19ERROR_REASON_SESSION_BUSY\x10\x1eB\x9a\x01\n" +
+	"\x19ERROR_REASON_SESSION_BUSY\x10\x1e\x12\"\n" +
+	"\x1eERROR_REASON_PROCESS_NOT_FOUND\x10\x1f\x12\x1c\n" +
+	"\x18ERROR_REASON_OUTPUT_LOST\x10 B\x9a\x01\n" +
 	"\x0ecom.sandbox.v1B\vErrorsProtoP\x01Z2sandbox-engine.dev/sdk/go/gen/sandbox/v1;sandboxv1\xa2\x02\x03SXX\xaa\x02\n" +
 	"Sandbox.V1\xca\x02\n" +
 	"Sandbox\\V1\xe2\x02\x16Sandbox\\V1\\GPBMetadata\xea\x02\vSandbox::V1b\x06proto3"

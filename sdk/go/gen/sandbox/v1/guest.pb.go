@@ -246,7 +246,9 @@ type ExecStart struct {
 	Input bool `protobuf:"varint,9,opt,name=input,proto3" json:"input,omitempty"`
 	// Run in a terminal of this size; both outputs are then one.
 	Terminal *TerminalSize `protobuf:"bytes,10,opt,name=terminal,proto3" json:"terminal,omitempty"`
-	// The command survives this stream; find it again by `ExecStarted.exec_id`.
+	// The command survives this stream, which ends after `started`; follow it by `AttachExec`
+	// under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+	// minutes after it ended.
 	Detach bool `protobuf:"varint,11,opt,name=detach,proto3" json:"detach,omitempty"`
 	// For a detached command, as in `CreateSandboxRequest`.
 	RequestId     string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -1041,7 +1043,7 @@ type ExecAttach struct {
 	OutOffset uint64 `protobuf:"varint,3,opt,name=out_offset,json=outOffset,proto3" json:"out_offset,omitempty"`
 	// First byte of standard error to send.
 	ErrOffset uint64 `protobuf:"varint,4,opt,name=err_offset,json=errOffset,proto3" json:"err_offset,omitempty"`
-	// Go on where earlier bytes are no longer kept; otherwise that is an error.
+	// Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
 	AllowGap      bool `protobuf:"varint,5,opt,name=allow_gap,json=allowGap,proto3" json:"allow_gap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

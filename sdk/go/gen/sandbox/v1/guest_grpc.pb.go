@@ -47,7 +47,9 @@ type GuestServiceClient interface {
 	// when the stream ends early, unless it is detached.  Closing the request stream ends the
 	// command's input, as `ExecCloseInput` does.
 	Exec(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExecRequest, ExecResponse], error)
-	// Continues with a detached command from byte offsets, without a gap or a repeat.
+	// Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+	// the stream, and of its requests, leaves the command as it is; while the stream is there,
+	// it paces the command.  One stream is attached at a time: the next takes over.
 	AttachExec(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachExecRequest, AttachExecResponse], error)
 	// The commands the agent started and still knows of.
 	ListProcesses(ctx context.Context, in *ListProcessesRequest, opts ...grpc.CallOption) (*ListProcessesResponse, error)
@@ -66,7 +68,8 @@ type GuestServiceClient interface {
 	MakeDirectory(ctx context.Context, in *MakeDirectoryRequest, opts ...grpc.CallOption) (*MakeDirectoryResponse, error)
 	// Removes a file or directory; never the root nor the workspace itself.
 	Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error)
-	// Moves a file or directory within the workspace.
+	// Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+	// replaced, a directory that holds something is not.
 	Rename(ctx context.Context, in *RenameRequest, opts ...grpc.CallOption) (*RenameResponse, error)
 	// Tells changes below a path until cancelled.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
@@ -255,7 +258,9 @@ type GuestServiceServer interface {
 	// when the stream ends early, unless it is detached.  Closing the request stream ends the
 	// command's input, as `ExecCloseInput` does.
 	Exec(grpc.BidiStreamingServer[ExecRequest, ExecResponse]) error
-	// Continues with a detached command from byte offsets, without a gap or a repeat.
+	// Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+	// the stream, and of its requests, leaves the command as it is; while the stream is there,
+	// it paces the command.  One stream is attached at a time: the next takes over.
 	AttachExec(grpc.BidiStreamingServer[AttachExecRequest, AttachExecResponse]) error
 	// The commands the agent started and still knows of.
 	ListProcesses(context.Context, *ListProcessesRequest) (*ListProcessesResponse, error)
@@ -274,7 +279,8 @@ type GuestServiceServer interface {
 	MakeDirectory(context.Context, *MakeDirectoryRequest) (*MakeDirectoryResponse, error)
 	// Removes a file or directory; never the root nor the workspace itself.
 	Remove(context.Context, *RemoveRequest) (*RemoveResponse, error)
-	// Moves a file or directory within the workspace.
+	// Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+	// replaced, a directory that holds something is not.
 	Rename(context.Context, *RenameRequest) (*RenameResponse, error)
 	// Tells changes below a path until cancelled.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error

@@ -84,6 +84,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """A digest that the call names is no longer the template's."""
     ERROR_REASON_SESSION_BUSY: _ErrorReason.ValueType  # 30
     """The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable."""
+    ERROR_REASON_PROCESS_NOT_FOUND: _ErrorReason.ValueType  # 31
+    """The guest knows no such command, or no longer."""
+    ERROR_REASON_OUTPUT_LOST: _ErrorReason.ValueType  # 32
+    """Output before the offset that was asked for is no longer kept."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The registry of error reasons.  On the wire a reason is the value's name without its
@@ -153,4 +157,8 @@ ERROR_REASON_PRECONDITION_FAILED: ErrorReason.ValueType  # 29
 """A digest that the call names is no longer the template's."""
 ERROR_REASON_SESSION_BUSY: ErrorReason.ValueType  # 30
 """The workspace is mounted in another sandbox; metadata `key`, `sandbox`.  Retryable."""
+ERROR_REASON_PROCESS_NOT_FOUND: ErrorReason.ValueType  # 31
+"""The guest knows no such command, or no longer."""
+ERROR_REASON_OUTPUT_LOST: ErrorReason.ValueType  # 32
+"""Output before the offset that was asked for is no longer kept."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

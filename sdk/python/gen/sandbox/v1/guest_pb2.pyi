@@ -157,7 +157,10 @@ class ExecStart(_message.Message):
     input: _builtins.bool
     """Input follows; otherwise the command reads end-of-file at once."""
     detach: _builtins.bool
-    """The command survives this stream; find it again by `ExecStarted.exec_id`."""
+    """The command survives this stream, which ends after `started`; follow it by `AttachExec`
+    under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+    minutes after it ended.
+    """
     request_id: _builtins.str
     """For a detached command, as in `CreateSandboxRequest`."""
     @_builtins.property
@@ -505,7 +508,7 @@ class ExecAttach(_message.Message):
     err_offset: _builtins.int
     """First byte of standard error to send."""
     allow_gap: _builtins.bool
-    """Go on where earlier bytes are no longer kept; otherwise that is an error."""
+    """Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST."""
     def __init__(
         self,
         *,

@@ -122,7 +122,9 @@ class GuestServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AttachExec(self, request_iterator, context):
-        """Continues with a detached command from byte offsets, without a gap or a repeat.
+        """Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+        the stream, and of its requests, leaves the command as it is; while the stream is there,
+        it paces the command.  One stream is attached at a time: the next takes over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -186,7 +188,8 @@ class GuestServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rename(self, request, context):
-        """Moves a file or directory within the workspace.
+        """Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+        replaced, a directory that holds something is not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

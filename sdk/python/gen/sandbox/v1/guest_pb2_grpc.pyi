@@ -43,7 +43,10 @@ class GuestServiceStub:
     command's input, as `ExecCloseInput` does.
     """
     AttachExec: _grpc.StreamStreamMultiCallable[_guest_pb2.AttachExecRequest, _guest_pb2.AttachExecResponse]
-    """Continues with a detached command from byte offsets, without a gap or a repeat."""
+    """Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+    the stream, and of its requests, leaves the command as it is; while the stream is there,
+    it paces the command.  One stream is attached at a time: the next takes over.
+    """
     ListProcesses: _grpc.UnaryUnaryMultiCallable[_guest_pb2.ListProcessesRequest, _guest_pb2.ListProcessesResponse]
     """The commands the agent started and still knows of."""
     SignalProcess: _grpc.UnaryUnaryMultiCallable[_guest_pb2.SignalProcessRequest, _guest_pb2.SignalProcessResponse]
@@ -63,7 +66,9 @@ class GuestServiceStub:
     Remove: _grpc.UnaryUnaryMultiCallable[_guest_pb2.RemoveRequest, _guest_pb2.RemoveResponse]
     """Removes a file or directory; never the root nor the workspace itself."""
     Rename: _grpc.UnaryUnaryMultiCallable[_guest_pb2.RenameRequest, _guest_pb2.RenameResponse]
-    """Moves a file or directory within the workspace."""
+    """Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+    replaced, a directory that holds something is not.
+    """
     Watch: _grpc.UnaryStreamMultiCallable[_guest_pb2.WatchRequest, _guest_pb2.WatchResponse]
     """Tells changes below a path until cancelled."""
     ForwardPort: _grpc.StreamStreamMultiCallable[_guest_pb2.ForwardPortRequest, _guest_pb2.ForwardPortResponse]
@@ -84,7 +89,10 @@ class GuestServiceAsyncStub(GuestServiceStub):
     command's input, as `ExecCloseInput` does.
     """
     AttachExec: _aio.StreamStreamMultiCallable[_guest_pb2.AttachExecRequest, _guest_pb2.AttachExecResponse]  # type: ignore[assignment]
-    """Continues with a detached command from byte offsets, without a gap or a repeat."""
+    """Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+    the stream, and of its requests, leaves the command as it is; while the stream is there,
+    it paces the command.  One stream is attached at a time: the next takes over.
+    """
     ListProcesses: _aio.UnaryUnaryMultiCallable[_guest_pb2.ListProcessesRequest, _guest_pb2.ListProcessesResponse]  # type: ignore[assignment]
     """The commands the agent started and still knows of."""
     SignalProcess: _aio.UnaryUnaryMultiCallable[_guest_pb2.SignalProcessRequest, _guest_pb2.SignalProcessResponse]  # type: ignore[assignment]
@@ -104,7 +112,9 @@ class GuestServiceAsyncStub(GuestServiceStub):
     Remove: _aio.UnaryUnaryMultiCallable[_guest_pb2.RemoveRequest, _guest_pb2.RemoveResponse]  # type: ignore[assignment]
     """Removes a file or directory; never the root nor the workspace itself."""
     Rename: _aio.UnaryUnaryMultiCallable[_guest_pb2.RenameRequest, _guest_pb2.RenameResponse]  # type: ignore[assignment]
-    """Moves a file or directory within the workspace."""
+    """Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+    replaced, a directory that holds something is not.
+    """
     Watch: _aio.UnaryStreamMultiCallable[_guest_pb2.WatchRequest, _guest_pb2.WatchResponse]  # type: ignore[assignment]
     """Tells changes below a path until cancelled."""
     ForwardPort: _aio.StreamStreamMultiCallable[_guest_pb2.ForwardPortRequest, _guest_pb2.ForwardPortResponse]  # type: ignore[assignment]
@@ -134,7 +144,10 @@ class GuestServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_guest_pb2.AttachExecRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_guest_pb2.AttachExecResponse], _abc.AsyncIterator[_guest_pb2.AttachExecResponse]]:
-        """Continues with a detached command from byte offsets, without a gap or a repeat."""
+        """Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+        the stream, and of its requests, leaves the command as it is; while the stream is there,
+        it paces the command.  One stream is attached at a time: the next takes over.
+        """
 
     @_abc_1.abstractmethod
     def ListProcesses(
@@ -208,7 +221,9 @@ class GuestServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _guest_pb2.RenameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_guest_pb2.RenameResponse, _abc.Awaitable[_guest_pb2.RenameResponse]]:
-        """Moves a file or directory within the workspace."""
+        """Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+        replaced, a directory that holds something is not.
+        """
 
     @_abc_1.abstractmethod
     def Watch(

@@ -31,7 +31,7 @@ static constexpr ::_pbi::MigrationSchema* schemas = nullptr;
 static constexpr ::_pb::Message* const* file_default_instances = nullptr;
 
 const char descriptor_table_protodef_sandbox_2fv1_2ferrors_2eproto[] PROTOBUF_SECTION_VARIABLE(protodesc_cold) =
-  "\n\027sandbox/v1/errors.proto\022\nsandbox.v1*\375\007"
+  "\n\027sandbox/v1/errors.proto\022\nsandbox.v1*\277\010"
   "\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSPECIFIE"
   "D\020\000\022!\n\035ERROR_REASON_INVALID_ARGUMENT\020\001\022#"
   "\n\037ERROR_REASON_TEMPLATE_NOT_FOUND\020\002\022!\n\035E"
@@ -57,11 +57,13 @@ const char descriptor_table_protodef_sandbox_2fv1_2ferrors_2eproto[] PROTOBUF_SE
   "NTED\020\032\022\031\n\025ERROR_REASON_INTERNAL\020\033\022%\n!ERR"
   "OR_REASON_CHECKPOINT_NOT_FOUND\020\034\022$\n ERRO"
   "R_REASON_PRECONDITION_FAILED\020\035\022\035\n\031ERROR_"
-  "REASON_SESSION_BUSY\020\036b\006proto3"
+  "REASON_SESSION_BUSY\020\036\022\"\n\036ERROR_REASON_PR"
+  "OCESS_NOT_FOUND\020\037\022\034\n\030ERROR_REASON_OUTPUT"
+  "_LOST\020 b\006proto3"
   ;
 static ::_pbi::once_flag descriptor_table_sandbox_2fv1_2ferrors_2eproto_once;
 const ::_pbi::DescriptorTable descriptor_table_sandbox_2fv1_2ferrors_2eproto = {
-    false, false, 1069, descriptor_table_protodef_sandbox_2fv1_2ferrors_2eproto,
+    false, false, 1135, descriptor_table_protodef_sandbox_2fv1_2ferrors_2eproto,
     "sandbox/v1/errors.proto",
     &descriptor_table_sandbox_2fv1_2ferrors_2eproto_once, nullptr, 0, 0,
     schemas, file_default_instances, TableStruct_sandbox_2fv1_2ferrors_2eproto::offsets,
@@ -113,6 +115,8 @@ bool ErrorReason_IsValid(int value) {
     case 28:
     case 29:
     case 30:
+    case 31:
+    case 32:
       return true;
     default:
       return false;

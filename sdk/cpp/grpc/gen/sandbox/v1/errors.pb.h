@@ -80,12 +80,14 @@ enum ErrorReason : int {
   ERROR_REASON_CHECKPOINT_NOT_FOUND = 28,
   ERROR_REASON_PRECONDITION_FAILED = 29,
   ERROR_REASON_SESSION_BUSY = 30,
+  ERROR_REASON_PROCESS_NOT_FOUND = 31,
+  ERROR_REASON_OUTPUT_LOST = 32,
   ErrorReason_INT_MIN_SENTINEL_DO_NOT_USE_ = std::numeric_limits<int32_t>::min(),
   ErrorReason_INT_MAX_SENTINEL_DO_NOT_USE_ = std::numeric_limits<int32_t>::max()
 };
 bool ErrorReason_IsValid(int value);
 constexpr ErrorReason ErrorReason_MIN = ERROR_REASON_UNSPECIFIED;
-constexpr ErrorReason ErrorReason_MAX = ERROR_REASON_SESSION_BUSY;
+constexpr ErrorReason ErrorReason_MAX = ERROR_REASON_OUTPUT_LOST;
 constexpr int ErrorReason_ARRAYSIZE = ErrorReason_MAX + 1;
 
 const ::PROTOBUF_NAMESPACE_ID::EnumDescriptor* ErrorReason_descriptor();

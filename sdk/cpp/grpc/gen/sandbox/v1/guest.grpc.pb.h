@@ -52,7 +52,9 @@ class GuestService final {
     std::unique_ptr< ::grpc::ClientAsyncReaderWriterInterface< ::sandbox::v1::ExecRequest, ::sandbox::v1::ExecResponse>> PrepareAsyncExec(::grpc::ClientContext* context, ::grpc::CompletionQueue* cq) {
       return std::unique_ptr< ::grpc::ClientAsyncReaderWriterInterface< ::sandbox::v1::ExecRequest, ::sandbox::v1::ExecResponse>>(PrepareAsyncExecRaw(context, cq));
     }
-    // Continues with a detached command from byte offsets, without a gap or a repeat.
+    // Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+    // the stream, and of its requests, leaves the command as it is; while the stream is there,
+    // it paces the command.  One stream is attached at a time: the next takes over.
     std::unique_ptr< ::grpc::ClientReaderWriterInterface< ::sandbox::v1::AttachExecRequest, ::sandbox::v1::AttachExecResponse>> AttachExec(::grpc::ClientContext* context) {
       return std::unique_ptr< ::grpc::ClientReaderWriterInterface< ::sandbox::v1::AttachExecRequest, ::sandbox::v1::AttachExecResponse>>(AttachExecRaw(context));
     }
@@ -131,7 +133,8 @@ class GuestService final {
     std::unique_ptr< ::grpc::ClientAsyncResponseReaderInterface< ::sandbox::v1::RemoveResponse>> PrepareAsyncRemove(::grpc::ClientContext* context, const ::sandbox::v1::RemoveRequest& request, ::grpc::CompletionQueue* cq) {
       return std::unique_ptr< ::grpc::ClientAsyncResponseReaderInterface< ::sandbox::v1::RemoveResponse>>(PrepareAsyncRemoveRaw(context, request, cq));
     }
-    // Moves a file or directory within the workspace.
+    // Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+    // replaced, a directory that holds something is not.
     virtual ::grpc::Status Rename(::grpc::ClientContext* context, const ::sandbox::v1::RenameRequest& request, ::sandbox::v1::RenameResponse* response) = 0;
     std::unique_ptr< ::grpc::ClientAsyncResponseReaderInterface< ::sandbox::v1::RenameResponse>> AsyncRename(::grpc::ClientContext* context, const ::sandbox::v1::RenameRequest& request, ::grpc::CompletionQueue* cq) {
       return std::unique_ptr< ::grpc::ClientAsyncResponseReaderInterface< ::sandbox::v1::RenameResponse>>(AsyncRenameRaw(context, request, cq));
@@ -166,7 +169,9 @@ class GuestService final {
       // when the stream ends early, unless it is detached.  Closing the request stream ends the
       // command's input, as `ExecCloseInput` does.
       virtual void Exec(::grpc::ClientContext* context, ::grpc::ClientBidiReactor< ::sandbox::v1::ExecRequest,::sandbox::v1::ExecResponse>* reactor) = 0;
-      // Continues with a detached command from byte offsets, without a gap or a repeat.
+      // Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+      // the stream, and of its requests, leaves the command as it is; while the stream is there,
+      // it paces the command.  One stream is attached at a time: the next takes over.
       virtual void AttachExec(::grpc::ClientContext* context, ::grpc::ClientBidiReactor< ::sandbox::v1::AttachExecRequest,::sandbox::v1::AttachExecResponse>* reactor) = 0;
       // The commands the agent started and still knows of.
       virtual void ListProcesses(::grpc::ClientContext* context, const ::sandbox::v1::ListProcessesRequest* request, ::sandbox::v1::ListProcessesResponse* response, std::function<void(::grpc::Status)>) = 0;
@@ -191,7 +196,8 @@ class GuestService final {
       // Removes a file or directory; never the root nor the workspace itself.
       virtual void Remove(::grpc::ClientContext* context, const ::sandbox::v1::RemoveRequest* request, ::sandbox::v1::RemoveResponse* response, std::function<void(::grpc::Status)>) = 0;
       virtual void Remove(::grpc::ClientContext* context, const ::sandbox::v1::RemoveRequest* request, ::sandbox::v1::RemoveResponse* response, ::grpc::ClientUnaryReactor* reactor) = 0;
-      // Moves a file or directory within the workspace.
+      // Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+      // replaced, a directory that holds something is not.
       virtual void Rename(::grpc::ClientContext* context, const ::sandbox::v1::RenameRequest* request, ::sandbox::v1::RenameResponse* response, std::function<void(::grpc::Status)>) = 0;
       virtual void Rename(::grpc::ClientContext* context, const ::sandbox::v1::RenameRequest* request, ::sandbox::v1::RenameResponse* response, ::grpc::ClientUnaryReactor* reactor) = 0;
       // Tells changes below a path until cancelled.
@@ -432,7 +438,9 @@ class GuestService final {
     // when the stream ends early, unless it is detached.  Closing the request stream ends the
     // command's input, as `ExecCloseInput` does.
     virtual ::grpc::Status Exec(::grpc::ServerContext* context, ::grpc::ServerReaderWriter< ::sandbox::v1::ExecResponse, ::sandbox::v1::ExecRequest>* stream);
-    // Continues with a detached command from byte offsets, without a gap or a repeat.
+    // Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+    // the stream, and of its requests, leaves the command as it is; while the stream is there,
+    // it paces the command.  One stream is attached at a time: the next takes over.
     virtual ::grpc::Status AttachExec(::grpc::ServerContext* context, ::grpc::ServerReaderWriter< ::sandbox::v1::AttachExecResponse, ::sandbox::v1::AttachExecRequest>* stream);
     // The commands the agent started and still knows of.
     virtual ::grpc::Status ListProcesses(::grpc::ServerContext* context, const ::sandbox::v1::ListProcessesRequest* request, ::sandbox::v1::ListProcessesResponse* response);
@@ -451,7 +459,8 @@ class GuestService final {
     virtual ::grpc::Status MakeDirectory(::grpc::ServerContext* context, const ::sandbox::v1::MakeDirectoryRequest* request, ::sandbox::v1::MakeDirectoryResponse* response);
     // Removes a file or directory; never the root nor the workspace itself.
     virtual ::grpc::Status Remove(::grpc::ServerContext* context, const ::sandbox::v1::RemoveRequest* request, ::sandbox::v1::RemoveResponse* response);
-    // Moves a file or directory within the workspace.
+    // Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+    // replaced, a directory that holds something is not.
     virtual ::grpc::Status Rename(::grpc::ServerContext* context, const ::sandbox::v1::RenameRequest* request, ::sandbox::v1::RenameResponse* response);
     // Tells changes below a path until cancelled.
     virtual ::grpc::Status Watch(::grpc::ServerContext* context, const ::sandbox::v1::WatchRequest* request, ::grpc::ServerWriter< ::sandbox::v1::WatchResponse>* writer);

@@ -155,7 +155,9 @@ export type ExecStart = Message<"sandbox.v1.ExecStart"> & {
   terminal?: TerminalSize | undefined;
 
   /**
-   * The command survives this stream; find it again by `ExecStarted.exec_id`.
+   * The command survives this stream, which ends after `started`; follow it by `AttachExec`
+   * under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+   * minutes after it ended.
    *
    * @generated from field: bool detach = 11;
    */
@@ -536,7 +538,7 @@ export type ExecAttach = Message<"sandbox.v1.ExecAttach"> & {
   errOffset: bigint;
 
   /**
-   * Go on where earlier bytes are no longer kept; otherwise that is an error.
+   * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
    *
    * @generated from field: bool allow_gap = 5;
    */
@@ -1653,7 +1655,9 @@ export const GuestService: GenService<{
     output: typeof ExecResponseSchema;
   },
   /**
-   * Continues with a detached command from byte offsets, without a gap or a repeat.
+   * Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+   * the stream, and of its requests, leaves the command as it is; while the stream is there,
+   * it paces the command.  One stream is attached at a time: the next takes over.
    *
    * @generated from rpc sandbox.v1.GuestService.AttachExec
    */
@@ -1744,7 +1748,8 @@ export const GuestService: GenService<{
     output: typeof RemoveResponseSchema;
   },
   /**
-   * Moves a file or directory within the workspace.
+   * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+   * replaced, a directory that holds something is not.
    *
    * @generated from rpc sandbox.v1.GuestService.Rename
    */

@@ -265,6 +265,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_SESSION_BUSY = 30;</code>
    */
   ERROR_REASON_SESSION_BUSY(30),
+  /**
+   * <pre>
+   * The guest knows no such command, or no longer.
+   * </pre>
+   *
+   * <code>ERROR_REASON_PROCESS_NOT_FOUND = 31;</code>
+   */
+  ERROR_REASON_PROCESS_NOT_FOUND(31),
+  /**
+   * <pre>
+   * Output before the offset that was asked for is no longer kept.
+   * </pre>
+   *
+   * <code>ERROR_REASON_OUTPUT_LOST = 32;</code>
+   */
+  ERROR_REASON_OUTPUT_LOST(32),
   UNRECOGNIZED(-1),
   ;
 
@@ -525,6 +541,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_SESSION_BUSY = 30;</code>
    */
   public static final int ERROR_REASON_SESSION_BUSY_VALUE = 30;
+  /**
+   * <pre>
+   * The guest knows no such command, or no longer.
+   * </pre>
+   *
+   * <code>ERROR_REASON_PROCESS_NOT_FOUND = 31;</code>
+   */
+  public static final int ERROR_REASON_PROCESS_NOT_FOUND_VALUE = 31;
+  /**
+   * <pre>
+   * Output before the offset that was asked for is no longer kept.
+   * </pre>
+   *
+   * <code>ERROR_REASON_OUTPUT_LOST = 32;</code>
+   */
+  public static final int ERROR_REASON_OUTPUT_LOST_VALUE = 32;
 
 
   public final int getNumber() {
@@ -582,6 +614,8 @@ public enum ErrorReason
       case 28: return ERROR_REASON_CHECKPOINT_NOT_FOUND;
       case 29: return ERROR_REASON_PRECONDITION_FAILED;
       case 30: return ERROR_REASON_SESSION_BUSY;
+      case 31: return ERROR_REASON_PROCESS_NOT_FOUND;
+      case 32: return ERROR_REASON_OUTPUT_LOST;
       default: return null;
     }
   }

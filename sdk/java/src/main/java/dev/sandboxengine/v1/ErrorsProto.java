@@ -35,7 +35,7 @@ public final class ErrorsProto extends com.google.protobuf.GeneratedFile {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\027sandbox/v1/errors.proto\022\nsandbox.v1*\375\007" +
+      "\n\027sandbox/v1/errors.proto\022\nsandbox.v1*\277\010" +
       "\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSPECIFIE" +
       "D\020\000\022!\n\035ERROR_REASON_INVALID_ARGUMENT\020\001\022#" +
       "\n\037ERROR_REASON_TEMPLATE_NOT_FOUND\020\002\022!\n\035E" +
@@ -61,10 +61,12 @@ public final class ErrorsProto extends com.google.protobuf.GeneratedFile {
       "NTED\020\032\022\031\n\025ERROR_REASON_INTERNAL\020\033\022%\n!ERR" +
       "OR_REASON_CHECKPOINT_NOT_FOUND\020\034\022$\n ERRO" +
       "R_REASON_PRECONDITION_FAILED\020\035\022\035\n\031ERROR_" +
-      "REASON_SESSION_BUSY\020\036Bl\n\024dev.sandboxengi" +
-      "ne.v1B\013ErrorsProtoP\001\242\002\003SXX\252\002\nSandbox.V1\312" +
-      "\002\nSandbox\\V1\342\002\026Sandbox\\V1\\GPBMetadata\352\002\013" +
-      "Sandbox::V1b\006proto3"
+      "REASON_SESSION_BUSY\020\036\022\"\n\036ERROR_REASON_PR" +
+      "OCESS_NOT_FOUND\020\037\022\034\n\030ERROR_REASON_OUTPUT" +
+      "_LOST\020 Bl\n\024dev.sandboxengine.v1B\013ErrorsP" +
+      "rotoP\001\242\002\003SXX\252\002\nSandbox.V1\312\002\nSandbox\\V1\342\002" +
+      "\026Sandbox\\V1\\GPBMetadata\352\002\013Sandbox::V1b\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   private boolean allowGap_ = false;
   /**
    * <pre>
-   * Go on where earlier bytes are no longer kept; otherwise that is an error.
+   * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
    * </pre>
    *
    * <code>bool allow_gap = 5 [json_name = "allowGap"];</code>
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     private boolean allowGap_ ;
     /**
      * <pre>
-     * Go on where earlier bytes are no longer kept; otherwise that is an error.
+     * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
      * </pre>
      *
      * <code>bool allow_gap = 5 [json_name = "allowGap"];</code>
@@ -869,7 +869,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Go on where earlier bytes are no longer kept; otherwise that is an error.
+     * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
      * </pre>
      *
      * <code>bool allow_gap = 5 [json_name = "allowGap"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Go on where earlier bytes are no longer kept; otherwise that is an error.
+     * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
      * </pre>
      *
      * <code>bool allow_gap = 5 [json_name = "allowGap"];</code>

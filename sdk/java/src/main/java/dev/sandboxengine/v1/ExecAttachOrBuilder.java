@@ -72,7 +72,7 @@ public interface ExecAttachOrBuilder extends
 
   /**
    * <pre>
-   * Go on where earlier bytes are no longer kept; otherwise that is an error.
+   * Go on where earlier bytes are no longer kept; otherwise that is OUTPUT_LOST.
    * </pre>
    *
    * <code>bool allow_gap = 5 [json_name = "allowGap"];</code>

@@ -481,7 +481,9 @@ java.lang.String defaultValue) {
   private boolean detach_ = false;
   /**
    * <pre>
-   * The command survives this stream; find it again by `ExecStarted.exec_id`.
+   * The command survives this stream, which ends after `started`; follow it by `AttachExec`
+   * under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+   * minutes after it ended.
    * </pre>
    *
    * <code>bool detach = 11 [json_name = "detach"];</code>
@@ -2218,7 +2220,9 @@ java.lang.String defaultValue) {
     private boolean detach_ ;
     /**
      * <pre>
-     * The command survives this stream; find it again by `ExecStarted.exec_id`.
+     * The command survives this stream, which ends after `started`; follow it by `AttachExec`
+     * under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+     * minutes after it ended.
      * </pre>
      *
      * <code>bool detach = 11 [json_name = "detach"];</code>
@@ -2230,7 +2234,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The command survives this stream; find it again by `ExecStarted.exec_id`.
+     * The command survives this stream, which ends after `started`; follow it by `AttachExec`
+     * under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+     * minutes after it ended.
      * </pre>
      *
      * <code>bool detach = 11 [json_name = "detach"];</code>
@@ -2246,7 +2252,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The command survives this stream; find it again by `ExecStarted.exec_id`.
+     * The command survives this stream, which ends after `started`; follow it by `AttachExec`
+     * under `ExecStarted.exec_id`.  The guest keeps its last 256 KiB of output, and it for 5
+     * minutes after it ended.
      * </pre>
      *
      * <code>bool detach = 11 [json_name = "detach"];</code>

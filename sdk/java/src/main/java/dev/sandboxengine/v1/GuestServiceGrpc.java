@@ -502,7 +502,9 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Continues with a detached command from byte offsets, without a gap or a repeat.
+     * Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+     * the stream, and of its requests, leaves the command as it is; while the stream is there,
+     * it paces the command.  One stream is attached at a time: the next takes over.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.sandboxengine.v1.AttachExecRequest> attachExec(
@@ -593,7 +595,8 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Moves a file or directory within the workspace.
+     * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+     * replaced, a directory that holds something is not.
      * </pre>
      */
     default void rename(dev.sandboxengine.v1.RenameRequest request,
@@ -674,7 +677,9 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Continues with a detached command from byte offsets, without a gap or a repeat.
+     * Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+     * the stream, and of its requests, leaves the command as it is; while the stream is there,
+     * it paces the command.  One stream is attached at a time: the next takes over.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.sandboxengine.v1.AttachExecRequest> attachExec(
@@ -774,7 +779,8 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Moves a file or directory within the workspace.
+     * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+     * replaced, a directory that holds something is not.
      * </pre>
      */
     public void rename(dev.sandboxengine.v1.RenameRequest request,
@@ -843,7 +849,9 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Continues with a detached command from byte offsets, without a gap or a repeat.
+     * Continues with a detached command from byte offsets, without a gap or a repeat.  The end of
+     * the stream, and of its requests, leaves the command as it is; while the stream is there,
+     * it paces the command.  One stream is attached at a time: the next takes over.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -940,7 +948,8 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Moves a file or directory within the workspace.
+     * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+     * replaced, a directory that holds something is not.
      * </pre>
      */
     public dev.sandboxengine.v1.RenameResponse rename(dev.sandboxengine.v1.RenameRequest request) throws io.grpc.StatusException {
@@ -1067,7 +1076,8 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Moves a file or directory within the workspace.
+     * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+     * replaced, a directory that holds something is not.
      * </pre>
      */
     public dev.sandboxengine.v1.RenameResponse rename(dev.sandboxengine.v1.RenameRequest request) {
@@ -1176,7 +1186,8 @@ public final class GuestServiceGrpc {
 
     /**
      * <pre>
-     * Moves a file or directory within the workspace.
+     * Moves a file or directory within the workspace, as rename(2) does: a file that is there is
+     * replaced, a directory that holds something is not.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.sandboxengine.v1.RenameResponse> rename(
