@@ -162,17 +162,17 @@ def test_a_claim_s_tcp_goes_through_the_socks_door(chain: Chain) -> None:
         api.release(claim)
 
 
-def test_a_fork_reaches_the_upstream_as_itself_and_no_secret_is_in_what_is_saved(
+def test_each_fork_reaches_the_upstream_as_itself_and_no_secret_is_in_what_is_saved(
     chain: Chain, guest: Any
 ) -> None:
     node, parent = chain.node, guest.sandbox.id
     url = f"http://api.example:{chain.upstream.port}/"
-    (child,) = node.sandboxes.ForkSandbox(
-        pb.ForkSandboxRequest(sandbox_id=parent, count=1)
+    children = node.sandboxes.ForkSandbox(
+        pb.ForkSandboxRequest(sandbox_id=parent, count=2)
     ).children
-    own = child.sandbox.id
+    own, other = (child.sandbox.id for child in children)
     try:
-        for each in (parent, own):
+        for each in (parent, own, other):
             assert chain.get(each, url) == "200 hello"
             assert chain.carried() == {f"Bearer {SECRET}"}
             chain.broker.wait_for_line(
@@ -190,6 +190,7 @@ def test_a_fork_reaches_the_upstream_as_itself_and_no_secret_is_in_what_is_saved
         assert SECRET not in chain.broker.log_path.read_text()
     finally:
         node.destroy(own)
+        node.destroy(other)
 
 
 def _own_files(folder: Path) -> Iterator[Path]:

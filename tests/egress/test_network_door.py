@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 from sandbox.v1 import broker_pb2 as pb
-from sandbox_engine.errors import InvalidArgument, NotOffered, StateConflict, VmmError
+from sandbox_engine.errors import (
+    GuestUnavailable,
+    InvalidArgument,
+    NotOffered,
+    StateConflict,
+    VmmError,
+)
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.egress_rules import Policy, Rule
 from sandbox_engine.model.link import MASK
@@ -163,6 +169,20 @@ class TestItsEnd:
             await world.create()
         while world.services.left() or world.links.host.links:
             await asyncio.sleep(0)
+
+    async def test_a_guest_that_refuses_its_address_goes_back_to_no_pool(
+        self, world: World
+    ) -> None:
+        pool = world.services.pool(warm=1)
+        await pool.ready()
+        (process,) = world.services.host.processes.values()
+        process.guest.steps.fail("configure", lambda: ValueError("no card"), 1)
+        with pytest.raises(GuestUnavailable, match="no card"):
+            await world.create(pool_wait_ms=0)
+        await process.exited.wait()
+        while world.links.host.links:
+            await asyncio.sleep(0)
+        world.services.pool(warm=0)
 
 
 class TestSavedStates:

@@ -142,19 +142,19 @@ def test_stock_tools_find_the_broker_by_their_variables(node: Locked, guest: Any
     assert line["sandbox_id"] == guest.sandbox.id
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (("Host=api.example",), "401"),
-        (("Host=api.example", f"X-Sandbox-Token={'0' * 64}"), "401"),
-        (("Host=open.example", "X-Sandbox-Token=own"), "403"),
-    ],
-    ids=["no token", "nobody's token", "another host"],
-)
-def test_refusals(node: Locked, guest: Any, words: tuple[str, ...], status: str) -> None:
-    token = guest.credentials.session_token
-    words = tuple(word.replace("=own", f"={token}") for word in words)
-    assert node.python(guest.sandbox.id, ASK, "/", *words).startswith(status)
+def test_refusals(node: Locked, guest: Any) -> None:
+    own = f"X-Sandbox-Token={guest.credentials.session_token}"
+    cases = {
+        "Host=api.example": 401,
+        f"Host=api.example X-Sandbox-Token={'0' * 64}": 401,
+        f"Host=open.example {own}": 403,
+    }
+    # One program: a start of Python is what costs.
+    program = f"import sys\nfor words in {list(cases)!r}:\n sys.argv = ['', '/', *words.split()]\n"
+    out = node.python(guest.sandbox.id, program + f" exec({ASK!r})")
+    assert [int(line.split()[0]) for line in out.splitlines() if line[:1].isdigit()] == [
+        *cases.values()
+    ]
 
 
 def test_another_guest_s_token_is_nobody_s_here(node: Locked, guest: Any) -> None:

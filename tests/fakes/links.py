@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Collection
 
 from sandbox_engine.errors import VmmError
 from sandbox_engine.model.link import Link, block_of, free_block, tap_name
@@ -27,12 +28,15 @@ class FakeLinks:
         """Why none can be made."""
         self._last = 1000
 
-    async def make(self, vm: str, address: str = "") -> tuple[Link, int]:
+    async def make(
+        self, vm: str, address: str = "", avoid: Collection[str] = ()
+    ) -> tuple[Link, int]:
         if self.broken:
             raise VmmError(self.broken)
         taken = {link.block for link in self.host.links.values()} | self.host.foreign
         wanted = block_of(address) if address else None
-        block = free_block(self._last, taken, wanted)
+        kept = {block for each in avoid if (block := block_of(each)) is not None}
+        block = free_block(self._last, taken, wanted, kept)
         if block is None:
             raise VmmError("every address of 169.254/16 is taken")
         self._last = block

@@ -90,8 +90,12 @@ def blocks_in(networks: Iterable[str]) -> Iterator[int]:
         yield from range(first, first + size)
 
 
-def free_block(after: int, taken: Collection[int], wanted: int | None = None) -> int | None:
+def free_block(
+    after: int, taken: Collection[int], wanted: int | None = None, kept: Collection[int] = ()
+) -> int | None:
     """`wanted` where it can be had, else the next after `after`; None where all are taken.
+
+    What is `kept` only who wants it gets.
 
     Given out in turn, so that what a gone guest's peers still send finds nobody for long.
     """
@@ -99,7 +103,7 @@ def free_block(after: int, taken: Collection[int], wanted: int | None = None) ->
         return wanted
     for step in range(1, BLOCKS + 1):
         block = (after + step) % BLOCKS
-        if block not in taken and usable(block):
+        if block not in taken and block not in kept and usable(block):
             return block
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -58,9 +58,12 @@ class KernelLinks:
         self._watch = await self._do(self._start)
         asyncio.get_running_loop().add_reader(self._watch.fileno(), self._changed)
 
-    async def make(self, vm: str, address: str = "") -> tuple[Link, int]:
+    async def make(
+        self, vm: str, address: str = "", avoid: Collection[str] = ()
+    ) -> tuple[Link, int]:
         """See `ports.links.Links`."""
-        return await self._do(lambda: self._make(vm, address))
+        kept = {block for each in avoid if (block := block_of(each)) is not None}
+        return await self._do(lambda: self._make(vm, address, kept))
 
     async def remove(self, link: Link) -> None:
         """See `ports.links.Links`."""
@@ -167,11 +170,11 @@ class KernelLinks:
         if not is_locked(self._nft.run(f"list chain netdev {self.table} {link.tap}"), link):
             raise VmmError(f"nftables lists other rules for {link.tap} than it was given")
 
-    def _make(self, vm: str, address: str) -> tuple[Link, int]:
+    def _make(self, vm: str, address: str, kept: set[int]) -> tuple[Link, int]:
         taken = {link.block for link in self._links.values()}
         taken.update(blocks_in(self._taps.networks()))
         wanted = block_of(address) if address else None
-        block = free_block(self._last, taken, wanted)
+        block = free_block(self._last, taken, wanted, kept)
         if block is None:
             raise VmmError("every address of 169.254/16 is taken")
         if block != wanted:

@@ -5,6 +5,7 @@ Every implementation passes `tests/conformance/links`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from sandbox_engine.model.link import Link
@@ -13,10 +14,13 @@ from sandbox_engine.model.link import Link
 class Links(Protocol):
     """Makes and removes links.  A link is locked before anybody can send on it."""
 
-    async def make(self, vm: str, address: str = "") -> tuple[Link, int]:
+    async def make(
+        self, vm: str, address: str = "", avoid: Collection[str] = ()
+    ) -> tuple[Link, int]:
         """A link for `vm` and the descriptor of its tap, which is the caller's to close.
 
-        With the guest's `address` where that is free.  The tap lives as long as somebody
+        With the guest's `address` where that is free, else with none of `avoid`, which are
+        kept for guests that sleep.  The tap lives as long as somebody
         holds the descriptor, so that it cannot outlive its VM.  Raises `VmmError`; nothing
         is left then.
         """

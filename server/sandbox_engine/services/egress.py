@@ -93,6 +93,11 @@ class Egress:
         self.records: list[Record] = []
         self._watches: set[asyncio.Queue[str]] = set()
 
+    def addresses(self) -> frozenset[str]:
+        """Of every guest that has one, asleep or not."""
+        there = [] if self.registry is None else self.registry.visible(BROKER)
+        return frozenset(sandbox.address for sandbox in there if sandbox.address)
+
     def settle(self, sandbox: Sandbox) -> None:
         """Copy the policy into the record of a sandbox that is being made."""
         if (claim := sandbox.claim) is not None:

@@ -48,7 +48,8 @@ class GuestNetwork:
     ) -> None:
         """See `services.lanes.Network`."""
         if self._egress.has_link(spec, claim, before):
-            await self._factory.connect(vm, "" if before is None else before.address)
+            address = "" if before is None else before.address
+            await self._factory.connect(vm, address, self._egress.addresses())
             if before is not None:
                 before.address = "" if vm.link is None else vm.link.guest
 

@@ -11,7 +11,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -19,7 +19,13 @@ import structlog
 from msgspec import Struct
 
 from sandbox_engine import ids
-from sandbox_engine.errors import EngineError, GuestUnavailable, NoSpace, VmmError
+from sandbox_engine.errors import (
+    EngineError,
+    GuestUnavailable,
+    InvalidArgument,
+    NoSpace,
+    VmmError,
+)
 from sandbox_engine.model.link import MASK, Link
 from sandbox_engine.model.size import Size
 from sandbox_engine.model.template import Manifest
@@ -241,8 +247,9 @@ class VmFactory:
                 raise GuestUnavailable(f"{error}; its console said: {words}") from error
             raise
 
-    async def connect(self, vm: Vm, address: str = "") -> None:
-        """Give a VM that runs its link, and its guest the address, `address` where it is free.
+    async def connect(self, vm: Vm, address: str = "", avoid: Collection[str] = ()) -> None:
+        """Give a VM that runs its link, and its guest the address, `address` where it is free
+        and none of `avoid`.
 
         Returns once the guest has confirmed it.  Raises `VmmError`, `GuestUnavailable`; the
         VM is then of no more use.
@@ -250,13 +257,16 @@ class VmFactory:
         if self.links is None:
             raise VmmError("this node gives no guest a network interface")
         await asyncio.sleep(0)  # from here on in a task of its own, as time limits need
-        vm.link, fd = await self.links.make(vm.name, address)
+        vm.link, fd = await self.links.make(vm.name, address, avoid)
         try:
             await vm.machine.attach_link(fd)
         finally:
             os.close(fd)
         wanted = {"address": vm.link.guest, "mask": MASK, "mac": vm.link.mac}
-        await vm.channel.call({"op": "configure", "interface": wanted})
+        try:
+            await vm.channel.call({"op": "configure", "interface": wanted})
+        except InvalidArgument as error:  # of nobody's making but the engine's
+            raise GuestUnavailable(f"the guest's interface: {error}") from error
 
     async def adopt(self, sandbox_id: str, ref: MachineRef, *, paused: bool) -> Vm | None:
         """Take over a VM of an earlier engine; None when it is gone or does not answer.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from pyroute2 import netns
-from sandbox_engine.model.link import Link, guest_of
+from sandbox_engine.model.link import BLOCKS, Link, guest_of, usable
 from sandbox_engine.network.links import KernelLinks
 from sandbox_engine.ports.links import Links
 
@@ -74,9 +74,9 @@ async def host(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             await engine.close()
 
 
-async def made(links: Links, vm: str, address: str = "") -> Link:
+async def made(links: Links, vm: str, address: str = "", avoid: Collection[str] = ()) -> Link:
     """A link whose descriptor stays open, as in a VMM."""
-    link, fd = await links.make(vm, address)
+    link, fd = await links.make(vm, address, avoid)
     assert os.fstat(fd)
     HELD.append(fd)
     return link
@@ -112,6 +112,17 @@ async def test_an_address_that_is_free_can_be_had_again(host: Host) -> None:
     assert again.guest == one.guest
     other = await made(links, "vm-2", one.guest)
     assert other.guest != one.guest
+
+
+async def test_what_is_kept_for_who_sleeps_only_who_wants_it_gets(host: Host) -> None:
+    links = await host.engine()
+    first = await made(links, "vm-1")
+    ahead = [guest_of(block) for block in range(first.block + 1, BLOCKS) if usable(block)][:5]
+    ahead = ahead or [guest_of(700)]
+    other = await made(links, "vm-2", avoid=ahead)
+    assert other.guest not in ahead
+    back = await made(links, "vm-3", ahead[-1], avoid=ahead)
+    assert back.guest == ahead[-1]
 
 
 async def test_what_another_link_of_the_host_has_is_not_given_out(host: Host) -> None:

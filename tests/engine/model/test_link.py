@@ -71,6 +71,11 @@ def test_who_comes_back_gets_its_own_again_where_it_is_free() -> None:
     assert free_block(100, set(), wanted=block_of("169.254.169.254")) == 101
 
 
+def test_what_is_kept_only_who_wants_it_gets() -> None:
+    assert free_block(100, {101}, kept={102}) == 103
+    assert free_block(100, {101}, wanted=102, kept={102}) == 102
+
+
 def test_the_last_one_can_be_had_and_then_none() -> None:
     every = {block for block in range(BLOCKS) if usable(block)}
     assert free_block(0, every - {777}) == 777
