@@ -42,7 +42,7 @@ def told(node: Node) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        print(node.engine.tail())
+        print(node.engine.log.read_text(errors="replace")[-30_000:])
         raise
 
 

@@ -10,11 +10,15 @@ Offsets and lengths are bytes of guest memory, whole pages, ascending and apart.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import re
 import struct
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from sandbox_engine.errors import NoSpace, VmmError
@@ -24,6 +28,19 @@ MAGIC = b"SBXPAGE1"
 _HEAD = struct.Struct("<8sQ")
 _RUN = struct.Struct("<QQ")
 _PIECE = 1 << 20
+_SEGMENTS = 1024
+"""Of one call of the kernel's (IOV_MAX)."""
+_THREADS = min(4, os.cpu_count() or 1)
+_WORTH_THREADS = 4
+"""From so many pieces on."""
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.process_vm_readv.restype = ctypes.c_ssize_t
+_libc.process_vm_readv.argtypes = (
+    ctypes.c_int,
+    ctypes.c_char_p, ctypes.c_ulong,
+    ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong,
+)  # fmt: skip
+_own = threading.local()
 _RUNS = re.compile(rb"\x01+")
 
 Run = tuple[int, int]
@@ -74,41 +91,70 @@ def decode_index(data: bytes | memoryview, memory: int) -> tuple[list[Run], int]
 def save(pid: int, address: int, memory: int, fd: int) -> int:
     """Write the pages that `pid`, standing still, changed; the number of their bytes.  Blocks.
 
-    Raises `VmmError`, `NoSpace`.
+    The file is empty.  Raises `VmmError`, `NoSpace`.
     """
     try:
-        with (
-            Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap,
-            Path(f"/proc/{pid}/mem").open("rb", buffering=0) as source,
-        ):
+        with Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap:
             entries = _read_exactly(
                 pagemap.fileno(), address // PAGE_SIZE * 8, memory // PAGE_SIZE * 8
             )
-            runs = list(changed_runs(entries))
-            source_fd = source.fileno()
-            return _copy(source_fd, address, runs, fd)
+        runs = list(changed_runs(entries))
+        index = encode_index(runs)
+        _write(fd, index, 0)
+        pieces = [(at + len(index), segments) for at, segments in _pieces(runs)]
+        copy = partial(_copy, pid, address, fd)
+        if len(pieces) < _WORTH_THREADS:
+            for piece in pieces:
+                copy(piece)
+        else:
+            with ThreadPoolExecutor(_THREADS, "pages") as pool:
+                list(pool.map(copy, pieces))
     except OSError as error:
         raise VmmError(f"cannot read the machine's memory: {error.strerror}") from error
+    return sum(length for _, length in runs)
 
 
-def _copy(source: int, address: int, runs: list[Run], fd: int) -> int:
-    _write(fd, encode_index(runs))
-    buffer = memoryview(bytearray(_PIECE))
-    filled = total = 0
+def _pieces(runs: list[Run]) -> Iterator[tuple[int, list[Run]]]:
+    """The runs in pieces to be copied in one go, each with where it stands behind the index."""
+    at = size = 0
+    segments: list[Run] = []
     for offset, length in runs:
         done = 0
         while done < length:
-            piece = min(length - done, _PIECE - filled)
-            got = os.preadv(source, [buffer[filled : filled + piece]], address + offset + done)
-            if got <= 0:
-                raise VmmError("the machine's memory ended early")
-            done, filled = done + got, filled + got
-            if filled == _PIECE:
-                _write(fd, buffer)
-                filled = 0
-        total += length
-    _write(fd, buffer[:filled])
-    return total
+            part = min(length - done, _PIECE - size)
+            segments.append((offset + done, part))
+            done, size = done + part, size + part
+            if size == _PIECE or len(segments) == _SEGMENTS:
+                yield at, segments
+                at, size, segments = at + size, 0, []
+    if segments:
+        yield at, segments
+
+
+def _copy(pid: int, address: int, fd: int, piece: tuple[int, list[Run]]) -> None:
+    at, segments = piece
+    size = sum(length for _, length in segments)
+    buffer = _buffer()
+    there = [number for offset, length in segments for number in (address + offset, length)]
+    # One copy by the kernel, where a read of /proc/PID/mem makes two.
+    got = _libc.process_vm_readv(
+        pid,
+        struct.pack("=2Q", ctypes.addressof(buffer), size), 1,
+        struct.pack(f"={len(there)}Q", *there), len(segments), 0,
+    )  # fmt: skip
+    if got < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if got != size:
+        raise VmmError("the machine's memory ended early")
+    _write(fd, memoryview(buffer).cast("B")[:size], at)
+
+
+def _buffer() -> ctypes.Array[ctypes.c_char]:
+    """Of this thread: a new one would be zeroed for each piece."""
+    if not hasattr(_own, "buffer"):
+        _own.buffer = ctypes.create_string_buffer(_PIECE)
+    buffer: ctypes.Array[ctypes.c_char] = _own.buffer
+    return buffer
 
 
 def load(pid: int, address: int, memory: int, fd: int) -> None:
@@ -151,10 +197,11 @@ def _read_exactly(fd: int, offset: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _write(fd: int, data: bytes | memoryview) -> None:
+def _write(fd: int, data: bytes | memoryview, at: int) -> None:
     rest = memoryview(data)
     try:
         while rest:
-            rest = rest[os.write(fd, rest) :]
+            done = os.pwrite(fd, rest, at)
+            rest, at = rest[done:], at + done
     except OSError as error:
         raise NoSpace(f"cannot keep the machine's memory: {error.strerror}") from error
