@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sandbox_engine.errors import EngineError
+from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.machine import State
 from sandbox_engine.model.sandbox import Sandbox
 from sandbox_engine.observe.tasks import cancel, settle, spawn
@@ -193,4 +194,53 @@ async def test_numbers_are_never_given_out_twice(tmp_path: Path) -> None:
     await after.recovery.run()
     second = await after.create()
     assert second.number > first.number
+    await after.close()
+
+
+async def died_meanwhile(services: Services, *sandboxes: Sandbox) -> Services:
+    """The next engine, before which VMs died while there was none."""
+    services.cut_off()
+    for sandbox in sandboxes:
+        services.process(sandbox).die()
+    after = await services.successor()
+    await after.recovery.run()
+    return after
+
+
+async def test_one_whose_vm_died_meanwhile_boots_from_its_disk(tmp_path: Path) -> None:
+    services = Services(tmp_path, restart_budget=1)
+    lives, died = await services.create(), await services.create()
+    after = await died_meanwhile(services, died)
+    found = {one.id: one for one in after.sandboxes.visible(OPERATOR)}
+    assert (found[lives.id].state, found[died.id].state) == (State.RUNNING, State.FAILED)
+    assert len(found[died.id].layers) == 1, "its disk is kept"
+    after.states.restarts.start()
+    await settle()
+    check_whole(after, list(found.values()))
+    assert found[died.id].state is State.RUNNING
+    assert (found[died.id].restarts, found[died.id].restarts_spent) == (1, 1)
+    await use(after, found[died.id])
+    again = await died_meanwhile(after, found[died.id])
+    (failed,) = (one for one in again.sandboxes.visible(OPERATOR) if one.id == died.id)
+    again.states.restarts.start()
+    await settle()
+    assert failed.state is State.FAILED, "its budget is spent"
+    assert len(failed.layers) == 2
+    await again.states.hibernation.wake(OPERATOR, failed.id)
+    assert (failed.restarts, failed.restarts_spent) == (2, 0)
+    await again.close()
+    assert again.left() == {}
+
+
+@pytest.mark.parametrize("how", ["session", "disk"])
+async def test_one_that_cannot_go_on_is_gone(tmp_path: Path, how: str) -> None:
+    services = Services(tmp_path)
+    session = services.sessions.open() if how == "session" else None
+    caller = Caller(name="operator", session=session)
+    sandbox = await services.create(caller)
+    if how == "disk":
+        (services.root / sandbox.vm / sandbox.disk).unlink()
+    after = await died_meanwhile(services, sandbox)
+    assert after.sandboxes.visible(OPERATOR) == []
+    assert after.left() == {}
     await after.close()
