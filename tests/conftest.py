@@ -84,6 +84,7 @@ def shared_engine(base_template: str) -> Iterator[Engine]:
         listen=f"127.0.0.1:{free_port()}",
         api_token=ROOT,
         grpc_listen=f"127.0.0.1:{free_port()}",
+        connect_listen=f"127.0.0.1:{free_port()}",
         grpc_tokens={"root": hashlib.sha256(ROOT.encode()).hexdigest()},
         preview_listen=f"127.0.0.1:{free_port()}",
         sizes={"tiny": {"cpus": 1, "memory_mib": BASE_MEMORY_MIB}},

@@ -116,6 +116,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`host:port` for gRPC over TCP; needs `grpc_tokens`."""
     grpc_tokens: dict[str, str] = {}
     """Caller name to the SHA-256 (hex) of its bearer token, for TCP callers."""
+    connect_listen: str = ""
+    """`host:port` of the same services over HTTP/1.1, for curl and browsers; needs
+    `grpc_tokens`.
+    """
+    connect_origins: list[str] = []
+    """Origins of the web pages that may call there; `*` is every page."""
     allowed_uids: list[int] | None = None
     """Peer uids that may use the frame socket; absent allows whoever can open it."""
     pools: list[PoolConfig] = []
@@ -198,12 +204,14 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for pool in self.pools:
             if pool.size:
                 _check_size(self.size_table(), pool.size)
-        for name in ("listen", "preview_listen", "preview_advertise"):
+        for name in ("listen", "preview_listen", "preview_advertise", "connect_listen"):
             address = getattr(self, name)
             if address and not _ADDRESS.match(address):
                 raise ValueError(f"{name} must be host:port")
         if self.client_advertise and not _ORIGIN.match(self.client_advertise):
             raise ValueError("client_advertise must be an http:// or https:// origin")
+        if self.connect_listen and not self.grpc_tokens:
+            raise ValueError("connect_listen needs grpc_tokens: its callers are known by token")
         if self.grpc_listen and not self.grpc_tokens:
             raise ValueError("grpc_listen needs grpc_tokens: TCP callers are known by token")
         if self.log_level not in ("debug", "info", "warning", "error"):

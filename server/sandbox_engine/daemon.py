@@ -14,6 +14,7 @@ import os
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from cryptography import x509
@@ -21,7 +22,7 @@ from cryptography import x509
 from sandbox_engine.api.frames.server import FrameServer
 from sandbox_engine.api.node.door import NodeDoor
 from sandbox_engine.api.rpc.broker import BrokerServer
-from sandbox_engine.api.rpc.server import RpcServer
+from sandbox_engine.api.rpc.server import SERVICES, RpcServer
 from sandbox_engine.config import Config, workspace_max_ttl_s
 from sandbox_engine.errors import InvalidArgument
 from sandbox_engine.guest.channel import PROTOCOL, Connector
@@ -65,6 +66,9 @@ from sandbox_engine.vmm.accel import decide
 from sandbox_engine.vmm.cgroup import Cgroups
 from sandbox_engine.vmm.process import Launcher
 from sandbox_engine.vmm.qemu.driver import QemuDriver
+
+if TYPE_CHECKING:
+    from sandbox_engine.api.connect.server import ConnectServer
 
 _log = structlog.get_logger(__name__)
 
@@ -191,6 +195,17 @@ class _Parts:
             listen=config.grpc_listen,
             tokens=config.grpc_tokens,
         )
+        self.connect: ConnectServer | None = None
+        if config.connect_listen:
+            # Here: an HTTP server is memory and start-up time that most nodes do without.
+            from sandbox_engine.api.connect.server import ConnectServer
+
+            self.connect = ConnectServer(
+                services=SERVICES,
+                servicers=self.rpc.servicers,
+                tokens=config.grpc_tokens,
+                origins=config.connect_origins,
+            )
         self.egress = egress_of(config, mint)
         self.egress.registry = self.sandboxes
         self.sandboxes.watchers.append(self.egress)
@@ -273,6 +288,9 @@ class Daemon:
         stack.push_async_callback(parts.frames.stop)
         await parts.rpc.start()
         stack.push_async_callback(parts.rpc.stop)
+        if parts.connect is not None:
+            await parts.connect.start(self._config.connect_listen)
+            stack.push_async_callback(parts.connect.stop)
         if parts.broker is not None:
             await parts.broker.start()
             stack.push_async_callback(parts.broker.stop)

@@ -75,6 +75,7 @@ def environment(engine: Engine) -> dict[str, str]:
         "SANDBOX_GRPC_SOCKET": str(engine.grpc_socket),
         "NODE": f"http://{engine.config['listen']}",
         "GRPC": engine.config["grpc_listen"],
+        "CONNECT": f"http://{engine.config['connect_listen']}",
         "TOKEN": engine.config["api_token"],
         "API": f"127.0.0.1:{free_port()}",
     }

@@ -25,10 +25,13 @@ class Callers:
         """The caller of one call.  Raises `Unauthenticated`."""
         if context.peer().startswith("unix:"):
             return LOCAL
-        for key, value in context.invocation_metadata() or ():
-            if key == "authorization":
-                return self._bearer(value)
-        raise Unauthenticated("no token: send `authorization: Bearer TOKEN`")
+        return self.of_header(dict(context.invocation_metadata() or ()).get("authorization"))
+
+    def of_header(self, value: str | None) -> Caller:
+        """The caller by the `authorization` that was sent.  Raises `Unauthenticated`."""
+        if value is None:
+            raise Unauthenticated("no token: send `authorization: Bearer TOKEN`")
+        return self._bearer(value)
 
     def _bearer(self, value: str) -> Caller:
         if value[: len(_SCHEME)].lower() != _SCHEME:

@@ -86,7 +86,7 @@ class RpcServer:
         workspaces: Workspaces | None = None,
     ) -> None:
         self._sandboxes = SandboxServicer(sandboxes, sessions, states)
-        self._servicers: dict[str, object] = {
+        self.servicers: dict[str, object] = {
             "SandboxService": self._sandboxes,
             "GuestService": GuestServicer(execs, files, Ports(sandboxes)),
             "CheckpointService": CheckpointServicer(states.checkpoints, states.promotions),
@@ -94,7 +94,7 @@ class RpcServer:
             "NodeService": NodeServicer(node),
         }
         if workspaces is not None:
-            self._servicers["WorkspaceService"] = WorkspaceServicer(workspaces)
+            self.servicers["WorkspaceService"] = WorkspaceServicer(workspaces)
         self._path, self._listen, self._callers = path, listen, Callers(tokens or {})
         self._server: grpc.aio.Server | None = None
         self._health = Health(SERVICES)
@@ -105,7 +105,7 @@ class RpcServer:
         """Listen.  Raises `InvalidArgument` where an address cannot be had."""
         server = grpc.aio.server(options=OPTIONS)
         handlers = [
-            bind(service, self._servicers.get(service.name), self._callers) for service in SERVICES
+            bind(service, self.servicers.get(service.name), self._callers) for service in SERVICES
         ]
         server.add_generic_rpc_handlers(handlers)
         self._health.add_to(server)
