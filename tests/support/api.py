@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sandbox_api.app import EX_TEMPFAIL
+
 from tests.support.node import Answer, free_port
 
 START_TIMEOUT_S = 60.0
@@ -131,6 +133,11 @@ class Api:
             if ready.fileno() not in told:
                 self.kill()
                 raise AssertionError(f"sandbox-api did not start:\n{self.tail()}")
+
+    def supervise(self) -> None:
+        """What a service manager does: start it again where it gave up."""
+        if self.process is not None and self.process.poll() == EX_TEMPFAIL:
+            self.start()
 
     def stop(self) -> None:
         """SIGTERM, and an orderly end."""
