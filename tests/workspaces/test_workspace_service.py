@@ -258,6 +258,24 @@ async def test_the_next_engine_knows_who_has_what(tmp_path: Path) -> None:
     await second.close()
 
 
+async def test_an_image_that_somebody_removed_keeps_no_engine_from_starting(
+    tmp_path: Path,
+) -> None:
+    first = Services(tmp_path)
+    first.pool(warm=0)
+    sandbox = await first.create(session_key="k")
+    await first.sandboxes.awake(OPERATOR, sandbox.id)
+    first.cut_off()
+    (volume,) = first.volumes.names()
+    first.volumes.remove(volume)
+    second = await first.successor()
+    await second.recovery.run()
+    assert second.sandboxes.get(OPERATOR, sandbox.id).state is State.RUNNING
+    await second.sandboxes.destroy(OPERATOR, sandbox.id)
+    await second.create(session_key="k")
+    await second.close()
+
+
 @pytest.mark.parametrize("step", ["attach_disk", "configure"])
 async def test_the_next_engine_mounts_what_was_not_mounted_yet(tmp_path: Path, step: str) -> None:
     first = Services(tmp_path)

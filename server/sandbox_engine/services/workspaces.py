@@ -20,6 +20,7 @@ from sandbox_engine.errors import (
     NoSpace,
     SessionBusy,
     SessionUnknown,
+    WorkspaceDamaged,
 )
 from sandbox_engine.model.caller import Caller
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec, check_session_key
@@ -177,7 +178,10 @@ class Workspaces:
 
         Raises `WorkspaceDamaged`.
         """
-        return Mounting(vm, self._volumes.open(self._all[owner, key].volume), again=True)
+        found = self._all.get((owner, key))
+        if found is None:
+            raise WorkspaceDamaged(f"the workspace of session {key!r} is gone")
+        return Mounting(vm, self._volumes.open(found.volume), again=True)
 
     async def detach(self, sandbox: Sandbox, vm: Vm, mounting: Mounting | None) -> None:
         """Unmount, bounded in time; what could not be unmounted is checked before its next use.
