@@ -74,7 +74,7 @@ async def save_bare(vm: Vm, path: Path) -> float:
     try:
         started = time.perf_counter()
         await machine.pause()
-        await machine._run("getfd", fd=fd, fdname="bare")
+        await machine._run("getfd", handing=fd, fdname="bare")
         await machine._run("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
         await machine._run("migrate", uri="fd:bare")
         while (await machine._run("query-migrate"))["status"] not in ("completed", "failed"):

@@ -16,10 +16,11 @@ import os
 import re
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sandbox_engine.errors import NoSpace, VmmError
 from sandbox_engine.vmm.process import PAGE_SIZE
@@ -34,17 +35,20 @@ _THREADS = min(4, os.cpu_count() or 1)
 _WORTH_THREADS = 4
 """From so many pieces on."""
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc.process_vm_readv.restype = ctypes.c_ssize_t
-_libc.process_vm_readv.argtypes = (
-    ctypes.c_int,
-    ctypes.c_char_p, ctypes.c_ulong,
-    ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong,
-)  # fmt: skip
+for _call in (_libc.process_vm_readv, _libc.process_vm_writev):
+    _call.restype = ctypes.c_ssize_t
+    _call.argtypes = (
+        ctypes.c_int,
+        ctypes.c_char_p, ctypes.c_ulong,
+        ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong,
+    )  # fmt: skip
 _own = threading.local()
 _RUNS = re.compile(rb"\x01+")
 
 Run = tuple[int, int]
 """Offset and length in bytes."""
+Piece = tuple[int, list[Run]]
+"""Where it stands in the file, and what it is of the memory."""
 
 
 def _changed(flags: int) -> bool:
@@ -102,19 +106,13 @@ def save(pid: int, address: int, memory: int, fd: int) -> int:
         index = encode_index(runs)
         _write(fd, index, 0)
         pieces = [(at + len(index), segments) for at, segments in _pieces(runs)]
-        copy = partial(_copy, pid, address, fd)
-        if len(pieces) < _WORTH_THREADS:
-            for piece in pieces:
-                copy(piece)
-        else:
-            with ThreadPoolExecutor(_THREADS, "pages") as pool:
-                list(pool.map(copy, pieces))
+        _each(partial(_copy, pid, address, fd), pieces)
     except OSError as error:
         raise VmmError(f"cannot read the machine's memory: {error.strerror}") from error
     return sum(length for _, length in runs)
 
 
-def _pieces(runs: list[Run]) -> Iterator[tuple[int, list[Run]]]:
+def _pieces(runs: list[Run]) -> Iterator[Piece]:
     """The runs in pieces to be copied in one go, each with where it stands behind the index."""
     at = size = 0
     segments: list[Run] = []
@@ -131,22 +129,33 @@ def _pieces(runs: list[Run]) -> Iterator[tuple[int, list[Run]]]:
         yield at, segments
 
 
-def _copy(pid: int, address: int, fd: int, piece: tuple[int, list[Run]]) -> None:
+def _copy(pid: int, address: int, fd: int, piece: Piece) -> None:
     at, segments = piece
-    size = sum(length for _, length in segments)
     buffer = _buffer()
+    size = _moved(_libc.process_vm_readv, pid, address, buffer, segments)
+    _write(fd, memoryview(buffer).cast("B")[:size], at)
+
+
+def _moved(
+    call: Any,
+    pid: int,
+    address: int,
+    buffer: ctypes.Array[ctypes.c_char],
+    segments: list[Run],
+) -> int:
+    """Between the buffer and the machine: one copy, where /proc/PID/mem makes two."""
+    size = sum(length for _, length in segments)
     there = [number for offset, length in segments for number in (address + offset, length)]
-    # One copy by the kernel, where a read of /proc/PID/mem makes two.
-    got = _libc.process_vm_readv(
+    done = call(
         pid,
         struct.pack("=2Q", ctypes.addressof(buffer), size), 1,
         struct.pack(f"={len(there)}Q", *there), len(segments), 0,
     )  # fmt: skip
-    if got < 0:
+    if done < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if got != size:
+    if done != size:
         raise VmmError("the machine's memory ended early")
-    _write(fd, memoryview(buffer).cast("B")[:size], at)
+    return size
 
 
 def _buffer() -> ctypes.Array[ctypes.c_char]:
@@ -163,27 +172,44 @@ def load(pid: int, address: int, memory: int, fd: int) -> None:
     Raises `VmmError`.
     """
     try:
-        size = os.fstat(fd).st_size
         with (
-            mmap.mmap(fd, size, prot=mmap.PROT_READ) as mapped,
+            mmap.mmap(fd, os.fstat(fd).st_size, prot=mmap.PROT_READ) as mapped,
             memoryview(mapped) as data,
-            Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as target,
         ):
-            runs, at = decode_index(data, memory)
-            for offset, length in runs:
-                _put(target.fileno(), data, at, address + offset, length)
-                at += length
+            runs, start = decode_index(data, memory)
+        pieces = [(start + at, segments) for at, segments in _pieces(runs)]
+        _each(partial(_put, pid, address, fd), pieces)
     except OSError as error:
         raise VmmError(f"cannot fill the machine's memory: {error.strerror}") from error
     except ValueError as error:
         raise VmmError(f"cannot fill the machine's memory: {error}") from error
 
 
-def _put(target: int, data: memoryview, at: int, address: int, length: int) -> None:
+def _put(pid: int, address: int, fd: int, piece: Piece) -> None:
+    at, segments = piece
+    size = sum(length for _, length in segments)
+    buffer = _buffer()
+    view = memoryview(buffer).cast("B")[:size]
     done = 0
-    while done < length:
-        with data[at + done : at + length] as piece:
-            done += os.pwrite(target, piece, address + done)
+    while done < size:
+        done += _some(os.preadv(fd, [view[done:]], at + done))
+    _moved(_libc.process_vm_writev, pid, address, buffer, segments)
+
+
+def _some(got: int) -> int:
+    if not got:
+        raise VmmError("a file of pages ended early")
+    return got
+
+
+def _each(work: Callable[[Piece], None], pieces: list[Piece]) -> None:
+    """Do `work` to each, by several threads where that is worth it."""
+    if len(pieces) < _WORTH_THREADS:
+        for piece in pieces:
+            work(piece)
+        return
+    with ThreadPoolExecutor(_THREADS, "pages") as pool:
+        list(pool.map(work, pieces))
 
 
 def _read_exactly(fd: int, offset: int, size: int) -> bytes:
