@@ -104,7 +104,7 @@ print(name, open(f"/sys/class/net/{name}/address").read().strip(), line[3])
 
 @pytest.fixture(scope="module")
 def node(base_template: str) -> Iterator[Locked]:
-    pools = [{"template": base_template, "warm": 1, "waiting": 0}]
+    pools = [{"template": base_template, "net": "egress", "warm": 0, "waiting": 0}]
     with locked(pools=pools) as made:
         yield made
 

@@ -36,6 +36,7 @@ class World:
         self.links = FakeLinks()
         if port:
             self.services.factory.links = self.links
+            self.services.pools.configure(TEMPLATE, warm=0, waiting=0, net="egress")
         self.egress = Egress(policies=policies, mint=MINT, offered=True, links_offered=bool(port))
         self.egress.registry = self.services.sandboxes
         self.services.sandboxes.watchers.append(self.egress)

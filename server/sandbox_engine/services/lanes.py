@@ -7,7 +7,7 @@ from typing import Protocol
 from sandbox_engine.errors import NotOffered
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
-from sandbox_engine.model.size import EGRESS_NET
+from sandbox_engine.model.size import DEFAULT_NET, EGRESS_NET
 from sandbox_engine.services.vms import Vm
 
 
@@ -25,6 +25,9 @@ class Network(Protocol):
         `before` is the sandbox that it was and goes on being.  Raises `VmmError`,
         `GuestUnavailable`; the VM is then of no more use.
         """
+
+    def pool(self, spec: SandboxSpec, claim: Claim | None) -> str:
+        """The lane of the pool that a new sandbox's VM comes from."""
 
     def settle(self, sandbox: Sandbox, vm: Vm) -> None:
         """Copy its policy into the record of a sandbox that is being made."""
@@ -51,6 +54,10 @@ class NoNetwork:
         self, vm: Vm, spec: SandboxSpec, claim: Claim | None, before: Sandbox | None = None
     ) -> None:
         """See `Network`."""
+
+    def pool(self, spec: SandboxSpec, claim: Claim | None) -> str:  # noqa: ARG002 - of the protocol
+        """See `Network`."""
+        return DEFAULT_NET
 
     def settle(self, sandbox: Sandbox, vm: Vm) -> None:
         """See `Network`."""

@@ -9,7 +9,7 @@ from sandbox_engine.ids import TokenMint
 from sandbox_engine.model.claim import Claim
 from sandbox_engine.model.link import MASK, block_of, host_of
 from sandbox_engine.model.sandbox import Sandbox, SandboxSpec
-from sandbox_engine.model.size import EGRESS_NET
+from sandbox_engine.model.size import DEFAULT_NET, EGRESS_NET
 from sandbox_engine.services.egress import Egress
 from sandbox_engine.services.vms import Vm, VmFactory
 
@@ -37,6 +37,7 @@ class GuestNetwork:
         """
         self._egress, self._mint, self._trust = egress, mint, trust
         self._factory, self._port = factory, port
+        factory.kept_addresses = egress.addresses
 
     def check(self, spec: SandboxSpec) -> None:
         """See `services.lanes.Network`."""
@@ -47,11 +48,14 @@ class GuestNetwork:
         self, vm: Vm, spec: SandboxSpec, claim: Claim | None, before: Sandbox | None = None
     ) -> None:
         """See `services.lanes.Network`."""
-        if self._egress.has_link(spec, claim, before):
-            address = "" if before is None else before.address
-            await self._factory.connect(vm, address, self._egress.addresses())
+        if vm.link is None and self._egress.has_link(spec, claim, before):
+            await self._factory.connect(vm, "" if before is None else before.address)
             if before is not None:
                 before.address = "" if vm.link is None else vm.link.guest
+
+    def pool(self, spec: SandboxSpec, claim: Claim | None) -> str:
+        """See `services.lanes.Network`."""
+        return EGRESS_NET if self._egress.has_link(spec, claim, None) else DEFAULT_NET
 
     def settle(self, sandbox: Sandbox, vm: Vm) -> None:
         """See `services.lanes.Network`."""

@@ -18,7 +18,7 @@ import structlog
 
 from sandbox_engine.errors import EngineError, NoSpace, PoolExhausted, VmmError
 from sandbox_engine.model.demand import Demand
-from sandbox_engine.model.size import DEFAULT_NET, Size
+from sandbox_engine.model.size import DEFAULT_NET, EGRESS_NET, Size
 from sandbox_engine.observe.tasks import cancel, spawn
 from sandbox_engine.ports.templates import ReadyTemplate, TemplateVault
 from sandbox_engine.services.vms import Vm, VmFactory, baked_size
@@ -286,11 +286,21 @@ class Pool:
         if vm is None:
             vm = await self._factory.prepare(template, self.size)
         await self._factory.bring_up(vm)
+        if self.net == EGRESS_NET and self._factory.links is not None:
+            await self._connect(vm)
         if self.warmup:
             await self._warm_up(vm)
         self.demand.brought_up(self.now() - began)
         self.status.full = ""
         return vm
+
+    async def _connect(self, vm: Vm) -> None:
+        """Its interface, before anybody asks for it: a guest takes its time to show one."""
+        try:
+            await self._factory.connect(vm)
+        except BaseException:
+            await self._factory.destroy(vm)
+            raise
 
     async def _warm_up(self, vm: Vm) -> None:
         try:

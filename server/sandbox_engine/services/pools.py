@@ -16,9 +16,7 @@ TEND_S = 5.0
 class Pools:
     """Every pool of the node, by template, size and network lane.
 
-    A VM is the same for every lane until it is handed out; pools are apart so that each keeps
-    what an operator asked for it.  What no claim asks for comes from the lane without an
-    interface.
+    Those of the egress lane have their network interface before anybody asks for them.
 
     A size of None is the one the template was baked with; whoever names that size in
     numbers means the same pool.

@@ -38,7 +38,7 @@ from sandbox_engine.model.sandbox import (
     Tier,
     lease_length,
 )
-from sandbox_engine.model.size import DEFAULT_NET, Size
+from sandbox_engine.model.size import Size
 from sandbox_engine.model.workspace import Workspace
 from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.clock import Clock
@@ -177,7 +177,7 @@ class Sandboxes(Registry):
             held = True
             workspace = await self._workspaces.acquire_for(caller, spec)
             size = None if claim is None else Size(cpus=spec.vcpus, memory_mib=spec.memory_mib)
-            key = spec.template, size, DEFAULT_NET if claim is None else claim.net
+            key = spec.template, size, self.network.pool(spec, claim)
             pool = self._pools.find(*key) or await self._pools.of(*key)
             vm, tier = pool.take_now(), Tier.WARM
             if vm is None:

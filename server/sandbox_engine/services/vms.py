@@ -164,6 +164,8 @@ class VmFactory:
         """Takes the sandbox's id, the port, and the stream that its guest opened."""
         self.links: Links | None = None
         """Makes links; None where this node gives no guest an interface."""
+        self.kept_addresses: Callable[[], Collection[str]] = tuple
+        """Of guests that are asleep, and of all others."""
 
     async def prepare(
         self,
@@ -247,9 +249,8 @@ class VmFactory:
                 raise GuestUnavailable(f"{error}; its console said: {words}") from error
             raise
 
-    async def connect(self, vm: Vm, address: str = "", avoid: Collection[str] = ()) -> None:
-        """Give a VM that runs its link, and its guest the address, `address` where it is free
-        and none of `avoid`.
+    async def connect(self, vm: Vm, address: str = "") -> None:
+        """Give a VM that runs its link, and its guest the address, `address` where it is free.
 
         Returns once the guest has confirmed it.  Raises `VmmError`, `GuestUnavailable`; the
         VM is then of no more use.
@@ -257,7 +258,7 @@ class VmFactory:
         if self.links is None:
             raise VmmError("this node gives no guest a network interface")
         await asyncio.sleep(0)  # from here on in a task of its own, as time limits need
-        vm.link, fd = await self.links.make(vm.name, address, avoid)
+        vm.link, fd = await self.links.make(vm.name, address, self.kept_addresses())
         try:
             await vm.machine.attach_link(fd)
         finally:
