@@ -21,7 +21,10 @@ from tests.support.engine import Engine
 from tests.support.node import ROOT, Node
 
 # Their HTTP connections are kept open and left to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.vm,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 SERVE = "cd /workspace/app; nohup python3 -m http.server 8090 --bind 127.0.0.1 >/dev/null 2>&1 &"
 
 

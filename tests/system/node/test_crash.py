@@ -8,10 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.engine import Engine, engine
 from tests.support.node import ROOT, Node, free_port
 from tests.support.wait import until
 from tests.system.node.conftest import TINY
+
+pytestmark = pytest.mark.vm
 
 WORKERS = 4
 ANSWERED = 12

@@ -13,7 +13,7 @@ from tests.conftest import BASE_MEMORY_MIB
 from tests.support.engine import Engine, build_template
 from tests.support.node import Node
 
-pytestmark = pytest.mark.timeout(600)  # the first ones may bake templates
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(600)]  # the first ones may bake templates
 SECRET = os.urandom(24).hex()
 VISIBLE = os.urandom(24).hex()
 PIECE = 1 << 24

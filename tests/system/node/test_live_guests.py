@@ -14,6 +14,8 @@ from tests.support.engine import Engine
 from tests.support.node import Node, Relay
 from tests.support.wait import until
 
+pytestmark = pytest.mark.vm
+
 MIB = 1 << 20
 
 

@@ -22,6 +22,8 @@ from tests.support.engine import Engine, engine
 from tests.support.node import ROOT, Node, free_port
 from tests.support.wait import until
 
+pytestmark = pytest.mark.vm
+
 SITE = (Path(__file__).parents[2] / "support" / "upstream.py").read_bytes()
 PAGE = b"""<!doctype html><title>from a guest</title><p id="socket"></p><p id="upload"></p>
 <script>

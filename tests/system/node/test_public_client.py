@@ -11,9 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.engine import ROOT as REPOSITORY
 from tests.support.engine import Engine
 from tests.support.node import ROOT, Node
+
+pytestmark = pytest.mark.vm
 
 FOLDER = REPOSITORY / os.environ.get("CONFORMANCE_DIR", "../shared/conformance")
 SUITE = FOLDER / "test_node_client.py"

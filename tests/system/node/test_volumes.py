@@ -36,7 +36,7 @@ done
 printf '%s\\n' "$device"
 """
 """As the API's description gives it to users."""
-pytestmark = pytest.mark.timeout(600)  # the first one may bake a template
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(600)]  # the first one may bake a template
 NAMES = ("imagenet", "scratch-db", "a", "b", "c", "d", "e", "a-name-of-20-letters")
 
 

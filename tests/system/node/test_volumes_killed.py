@@ -23,7 +23,7 @@ from tests.support.killed import AT
 from tests.support.node import ROOT, Answer, Node, free_port
 from tests.support.wait import until
 
-pytestmark = pytest.mark.timeout(600)  # the first one may bake a template
+pytestmark = [pytest.mark.vm, pytest.mark.timeout(600)]  # the first one may bake a template
 SHELF = {"include": ["git", "python3"], "vcpus": 1, "disk_mib": 1024, "volumes": True}
 WRITER, READER = {"name": "kept", "mode": "rw"}, {"name": "kept"}
 
