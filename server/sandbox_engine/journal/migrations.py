@@ -25,7 +25,8 @@ MIGRATIONS: list[list[str]] = [
     [
         """UPDATE sandboxes SET record = json_set(CAST(record AS TEXT),
            '$.lease_s', json_extract(CAST(record AS TEXT), '$.claim.ttl_s'),
-           '$.on_expire', json_extract(CAST(record AS TEXT), '$.claim.on_expire'))
+           '$.on_expire',
+           coalesce(json_extract(CAST(record AS TEXT), '$.claim.on_expire'), 'destroy'))
            WHERE json_extract(CAST(record AS TEXT), '$.claim.ttl_s') IS NOT NULL""",
     ],
 ]
