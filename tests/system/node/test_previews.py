@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.conftest import BASE_MEMORY_MIB
+from tests.support.browser import open_browser
 from tests.support.engine import Engine, engine
 from tests.support.node import ROOT, Node, free_port
 from tests.support.wait import until
@@ -65,17 +64,8 @@ def node(base_template: str) -> Iterator[Engine]:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     """A browser that has been nowhere."""
-    options = Options()
-    options.binary_location = "/usr/bin/chromium"
-    for flag in (
-        "headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
-        "disable-background-networking", "disable-component-update", "disable-sync",
-        f"user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    made = Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-    yield made
-    made.quit()
+    with open_browser(tmp_path_factory.mktemp("profile")) as made:
+        yield made
 
 
 @pytest.fixture
