@@ -29,6 +29,18 @@ while True:
         peer.sendall(bytes(1 << 16))
     peer.close()
 """
+MOUNT = """
+import ctypes, glob, os, time
+(found,) = [each for each in glob.glob("/sys/block/*/serial") if open(each).read().strip() == "v0"]
+device = "/dev/" + found.split("/")[3]
+os.makedirs("/mnt/v0")
+libc = ctypes.CDLL(None, use_errno=True)
+began = time.perf_counter()
+failed = libc.mount(device.encode(), b"/mnt/v0", b"ext4", 1, None)
+took = time.perf_counter() - began
+assert not failed, os.strerror(ctypes.get_errno())
+print(took)
+"""
 
 
 def rows() -> list[Row]:
@@ -64,6 +76,7 @@ def _volume_rows(api: Node) -> list[Row]:
         "eight": _asked(8),
     }
     times: dict[str, list[float]] = {what: [] for what in asks}
+    mounts: list[float] = []
     for number in range(ROUNDS + 1):
         for what, asked in asks.items():
             until(lambda: api.request("GET", "/v1/info").json["pools"][0]["warm"] == 1, 120)
@@ -72,16 +85,19 @@ def _volume_rows(api: Node) -> list[Row]:
             took = time.perf_counter() - began
             if number:
                 times[what].append(took)
+            if number and what == "bare":
+                mounts.append(float(_output(api, claim, MOUNT)))
             api.release(claim)
     plain, bare, one, eight = (statistics.median(each) for each in times.values())
     without = f"the same without: {show(plain)}"
+    mount = statistics.median(mounts)
     return [
-        # No device has to settle: the rest is the guest's mount, by emulation cold code each time.
+        # By emulation a mount is cold code in each clone: the guest's own part is its first one.
         Row(
             what="claim with one cached volume",
             value=show(one),
-            floor=without,
-            ratio=one / plain,
+            floor=f"{without}, and the guest's own mount(2): {show(mount)}",
+            ratio=one / (plain + mount),
             limit=1.25,
         ),
         Row(
@@ -140,3 +156,11 @@ def _run(api: Node, claim: Any, script: str) -> int:
     path = f"/v1/sandboxes/{claim['id']}/exec"
     body = {"argv": ["sh", "-c", script]}
     return int(api.request("POST", path, body, token=claim["token"]).json["exit_code"])
+
+
+def _output(api: Node, claim: Any, program: str) -> str:
+    path = f"/v1/sandboxes/{claim['id']}/exec"
+    body = {"argv": ["python3", "-c", program]}
+    answer = api.request("POST", path, body, token=claim["token"]).json
+    assert answer["exit_code"] == 0, answer
+    return str(answer["stdout"])
