@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import shutil
@@ -111,9 +112,15 @@ LANGUAGES = [
 
 @functools.cache
 def build(language: Language) -> None:
-    """Build a language's programs, once a run; quick where they are built already."""
-    for command in language.build:
-        run(language, command)
+    """Build a language's programs, once a run; quick where they are built already.
+
+    Another run that is building them is waited for.
+    """
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with (BUILT / f"{language.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in language.build:
+            run(language, command)
 
 
 def run(language: Language, command: Command, **env: str) -> str:

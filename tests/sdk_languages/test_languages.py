@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import tomllib
 import warnings
 from pathlib import Path
@@ -31,6 +32,14 @@ def test_no_language_is_left_out() -> None:
     if LEFT_OUT:
         warnings.warn(f"no toolchain, scenario left out: {', '.join(LEFT_OUT)}", stacklevel=1)
     assert not (LEFT_OUT and os.environ.get("CI") == "true")
+
+
+@languages
+def test_it_builds(language: Language) -> None:
+    """In the lane without VMs, so that the other one finds its programs."""
+    build(language)
+    for program in (language.scenario[0], language.quick_start[0]):
+        assert shutil.which(program), f"the build left no {program}"
 
 
 @pytest.mark.vm
