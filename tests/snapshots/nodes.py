@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from contextlib import closing
 from typing import Any
 
 from tests.support.engine import Engine
@@ -27,12 +28,12 @@ class Node:
 
     def call(self, method: str, path: str, body: Any = None, *, token: str = ROOT) -> Any:
         """The answer's JSON; `Failed` for a refusal."""
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         data = None if body is None else json.dumps(body).encode()
-        link.request(method, path, data, {"Authorization": f"Bearer {token}"})
-        answer = link.getresponse()
-        raw = answer.read()
-        link.close()
+        # Closed also where the engine cuts it off.
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as link:
+            link.request(method, path, data, {"Authorization": f"Bearer {token}"})
+            answer = link.getresponse()
+            raw = answer.read()
         if answer.status >= 400:
             raise Failed(answer.status, raw)
         return json.loads(raw) if raw else None
