@@ -1,16 +1,21 @@
-"""`make test`: the whole suite in two lanes side by side, one of them with every VM.
+"""`make test`: the whole suite in two lanes side by side, one of them with nearly every VM.
 
-So two cores have work, and there are never more VMs at once than the one lane starts.  The
-lane of the VMs is shown as it runs; what the other one said follows it.
+So two cores have work, and there are not more VMs at once than the machine bears: the second
+lane has only those marked `beside`, which need two or three.  The first lane is shown as it
+runs; what the other one said follows it.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+from tests.support.engine import LANES, cgroups
+from tests.support.wait import until
 
 ROOT = Path(__file__).parents[1]
 LOG = ROOT / ".cache" / "lane.log"
@@ -21,13 +26,19 @@ NOTHING_TO_RUN = 5
 def main(options: list[str]) -> int:
     """Run both lanes with pytest's `options`; 0 when both passed, else the first failure."""
     LOG.parent.mkdir(exist_ok=True)
+    before = cgroups()
     with LOG.open("w+") as log:
-        print("lanes: tests without VMs run meanwhile; what they say is in .cache/lane.log")
-        beside = _lane("not vm", [*options, "-p", "no:cacheprovider"], log)
-        shown = _lane("vm", options)
+        print("lanes: the rest runs meanwhile; what it says is in .cache/lane.log", flush=True)
+        beside = _lane("not vm or beside", [*options, "-p", "no:cacheprovider"], log)
+        shown = _lane("vm and not beside", options)
         statuses = [_ended(shown), _ended(beside)]
         log.seek(0)
-        print("lanes: the tests without VMs:", log.read(), sep="\n", flush=True)
+        print("lanes: the rest:", log.read(), sep="\n", flush=True)
+    try:
+        until(lambda: not cgroups() - before)
+    except AssertionError:
+        print("lanes: control groups were left behind:", *sorted(cgroups() - before))
+        return 1
     if statuses == [NOTHING_TO_RUN] * 2:
         return NOTHING_TO_RUN
     return next((status for status in statuses if status not in (0, NOTHING_TO_RUN)), 0)
@@ -35,7 +46,7 @@ def main(options: list[str]) -> int:
 
 def _lane(marks: str, options: list[str], log: IO[str] | None = None) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-m", "pytest", "-m", marks, "tests", *options]
-    return subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log)
+    return subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log, env=os.environ | {LANES: "2"})
 
 
 def _ended(lane: subprocess.Popen[bytes]) -> int:

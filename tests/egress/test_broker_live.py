@@ -19,7 +19,7 @@ from tests.support.engine import engine
 from tests.support.node import ROOT, free_port
 from tests.support.node import Node as NodeApi
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 
 SECRET = "credential-of-api-0b8e1f"
 _GET = """

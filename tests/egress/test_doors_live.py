@@ -17,7 +17,7 @@ from tests.egress.nodes import Node
 from tests.egress.scripted import ScriptedBroker
 from tests.support.engine import engine
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 
 _TALK = """
 import socket, sys

@@ -22,7 +22,7 @@ from tests.egress.locked import NODE, PORT, WORLD, Locked, locked
 from tests.support import packets
 from tests.support.namespaces import Capture, ip, within
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 
 _SENDS = """
 import json, os

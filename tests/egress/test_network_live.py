@@ -15,7 +15,7 @@ from tests.support.namespaces import nft, within
 from tests.support.node import ROOT
 from tests.support.node import Node as NodeApi
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 
 STATE = """
 import fcntl, json, os, socket, struct

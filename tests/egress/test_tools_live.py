@@ -20,7 +20,7 @@ from tests.support.namespaces import within
 from tests.support.node import ROOT
 from tests.support.node import Node as NodeApi
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 
 CURL = "/workspace/curl/ld.so --library-path /workspace/curl /workspace/curl/curl -sS --max-time 60"
 WHEEL = next(Path("/usr/share/python-wheels").glob("pip-*.whl"))

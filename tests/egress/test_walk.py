@@ -21,7 +21,7 @@ from tests.egress.registry import Files, make_index
 from tests.support.engine import CACHE, OURS, SHARED, build_template, end_processes_below
 from tests.support.node import free_port
 
-pytestmark = [pytest.mark.vm]
+pytestmark = [pytest.mark.vm, pytest.mark.beside]
 PAGE = ROOT / "docs/egress.md"
 INDEX = "index.example"
 

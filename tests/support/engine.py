@@ -32,8 +32,10 @@ SHARED = ("templates", "store", "cache", "work")
 OURS = f"sbx-{os.getpid()}-"
 """How the folders of this run's engines begin."""
 START_TIMEOUT_S = 60.0
-LANE = SimpleNamespace(may_start=True, started=False)
-"""Whether what runs is marked `vm` (always outside a test run), and has started an engine yet."""
+LANE = SimpleNamespace(may_start=True)
+"""Whether what runs is marked `vm`; always outside a test run."""
+LANES = "SANDBOX_TEST_LANES"
+"""Set where another lane of the suite runs beside, whose VMs are not this one's to judge."""
 
 
 class Engine:
@@ -67,7 +69,6 @@ class Engine:
     def start(self) -> None:
         """Start the daemon and wait until it says that it serves."""
         assert LANE.may_start, "a test that starts an engine is marked `vm`"
-        LANE.started = True
         config = self.data / "config.json"
         config.write_bytes(msgspec.json.encode(self.config))
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, self.log.open("ab") as log:
