@@ -151,7 +151,12 @@ class FakeGuest(asyncio.Protocol):
         self.path.unlink(missing_ok=True)
         loop = asyncio.get_running_loop()
         self._running = False
-        self._server = await loop.create_unix_server(lambda: self, str(self.path))
+        serving = spawn(loop.create_unix_server(lambda: self, str(self.path)), name="listen")
+        try:
+            self._server = await asyncio.shield(serving)
+        except asyncio.CancelledError:
+            (await serving).close()
+            raise
 
     def run(self, *, running: bool) -> None:
         """Its virtual CPUs run, or stand still: then nothing is read or written."""

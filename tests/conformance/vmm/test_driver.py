@@ -6,16 +6,19 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from sandbox_engine.errors import GuestUnavailable, VmmError
+from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.guest import GuestPort
 from sandbox_engine.ports.vmm import WAITING_DISKS, Machine, MachineStats, Snapshot
 from sandbox_guest.framing import FrameKind
 
 from tests.conformance.machines import Bench, greeted, launched, printed, soon, started
+from tests.support.engine import cgroups
 
 GONE: dict[str, Callable[[Machine], Awaitable[object]]] = {
     "start": lambda machine: machine.start(),
@@ -182,6 +185,19 @@ async def test_a_launch_that_fails_leaves_no_process(bench: Bench, missing: str)
     with pytest.raises(VmmError, match="no such file"):
         async with launched(bench, "fails", **{missing: nowhere}):
             pass
+    assert await bench.driver.sweep(set(), bench.root) == []
+
+
+async def test_a_launch_that_is_cancelled_leaves_no_process_and_no_group(bench: Bench) -> None:
+    for turns in range(4):  # before it is asked for, and while it comes
+        name = f"cancelled-{turns}"
+        launching = spawn(bench.driver.launch(bench.spec(name)), name=name)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        launching.cancel()
+        with suppress(asyncio.CancelledError):
+            await (await launching).kill()  # it was there before it could be cancelled
+        assert name not in cgroups()
     assert await bench.driver.sweep(set(), bench.root) == []
 
 

@@ -23,7 +23,7 @@ from sandbox_engine.observe.tasks import spawn
 from sandbox_engine.ports.vmm import MachineRef, MachineSpec, MachineStats, Platform
 from sandbox_engine.vmm import pages, tsc
 from sandbox_engine.vmm.cgroup import Cgroups
-from sandbox_engine.vmm.process import Launcher, LaunchRequest, Process
+from sandbox_engine.vmm.process import Launched, Launcher, LaunchRequest, Process
 from sandbox_engine.vmm.qemu import argv, disks
 from sandbox_engine.vmm.qemu.disks import FDSET
 from sandbox_engine.vmm.qemu.monitor import Monitor
@@ -275,20 +275,45 @@ class QemuDriver:
                 # A new open file description for each VMM: they must not share an offset.
                 state = len(fds.numbers)
                 fds.open(Path(f"/proc/self/fd/{spec.snapshot.state_fd}"))
-            launched = await self._launcher.launch(
-                LaunchRequest(
-                    argv=argv.build(spec, self.accel, names, self._tsc_khz),
-                    cwd=spec.directory,
-                    uid=spec.uid,
-                    gid=spec.gid,
-                    groups=_groups(self.accel),
-                    log=spec.directory / LOG,
-                    fds=fds.numbers,
-                    cgroups=self._cgroups.create(spec.name, spec.memory_mib),
-                )
+            request = LaunchRequest(
+                argv=argv.build(spec, self.accel, names, self._tsc_khz),
+                cwd=spec.directory,
+                uid=spec.uid,
+                gid=spec.gid,
+                groups=_groups(self.accel),
+                log=spec.directory / LOG,
+                fds=fds.numbers,
+                cgroups=self._cgroups.create(spec.name, spec.memory_mib),
             )
+            launched = await self._launched(request, spec.name)
         state_in_child = None if spec.snapshot is None else launched.fds[state]
         return await self._attached(spec, launched.process, state_in_child)
+
+    async def _launched(self, request: LaunchRequest, name: str) -> Launched:
+        """The process; where that fails or is cancelled, its control group goes as well.
+
+        Nothing leaves a group while a process is in it, so one that nobody wants is waited for.
+        """
+
+        async def tried() -> Launched | VmmError:
+            try:
+                return await self._launcher.launch(request)
+            except VmmError as error:
+                return error
+
+        launch = spawn(tried(), name=f"launch {name}")
+        try:
+            result = await asyncio.shield(launch)
+        except asyncio.CancelledError:
+            result = await launch
+            if isinstance(result, Launched):
+                await result.process.kill()
+            self._cgroups.remove(name)
+            raise
+        if isinstance(result, VmmError):
+            self._cgroups.remove(name)
+            raise result
+        return result
 
     async def _attached(
         self, spec: MachineSpec, process: Process, state_fd: int | None
